@@ -4,7 +4,8 @@
 //! Everything here is pure: no files, no clock, no threads, no output, so that a recorded run can be analysed
 //! again elsewhere and gives the same verdict. The steps, each of which can be called alone:
 //! [`summarize`] (figures), [`predict`] (what the segments promise the path), [`diagnose`] (what limits),
-//! [`refinement`] (what is worth measuring next), [`doubts`] (whether the run can be relied on). [`analyse`] does all but
+//! [`outlook`] (which loads are
+//! decided), [`refinement`] (what is worth measuring next), [`doubts`] (whether the run can be relied on). [`analyse`] does all but
 //! the refinement.
 //!
 //! Deliberately absent: measurement, rendering of whole reports (only single numbers, by `model::quantity`), and any
@@ -27,6 +28,7 @@ mod facts;
 mod figures;
 mod input;
 mod method;
+mod outlook;
 mod predict;
 mod refine;
 pub mod rules;
@@ -50,6 +52,7 @@ pub use explain::{Explanation, explain, topics};
 pub use figures::{NamedFigures, compare_figures};
 pub use input::{Input, RunFacts};
 pub use method::calls::per_call;
+pub use outlook::{LoadStanding, Outlook, outlook};
 pub use predict::predict;
 pub use refine::{Suspect, refinement};
 pub use summary::{Summarizer, summarize};

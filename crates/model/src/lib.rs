@@ -8,6 +8,7 @@
 
 pub mod capabilities;
 pub mod cell;
+pub mod change;
 pub mod comparison;
 pub mod costs;
 pub mod counters;

@@ -22,6 +22,7 @@ pub use relay::{RelayPointSummary, RelayRoleSummary, RelaySummary};
 pub use time::TimeShares;
 
 use crate::cell::{Cut, FactorValue, Site};
+use crate::change::ConfirmingChange;
 use crate::counters::Role;
 use crate::diagnosis::Diagnosis;
 use crate::effective::Effective;
@@ -279,6 +280,9 @@ pub struct CellSummary {
     pub topology: Topology,
     /// Factors of a sweep.
     pub factors: BTreeMap<String, FactorValue>,
+    /// What the cut `changed-path` changes, and why; `None` for all other cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirms: Option<ConfirmingChange>,
     /// Operation.
     pub op: Op,
     /// Bytes a request moves.

@@ -170,7 +170,9 @@ impl RouteBuilder<'_> {
                 self.device(&mut route, &RequestCall { bytes: payload, ..call });
             }
             Cut::EarlyPath => self.path(&mut route, &RequestCall { bytes: payload, durable: false, ..call }),
-            Cut::DirectPath | Cut::Path => self.path(&mut route, &RequestCall { bytes: payload, ..call }),
+            Cut::DirectPath | Cut::ChangedPath | Cut::Path => {
+                self.path(&mut route, &RequestCall { bytes: payload, ..call })
+            }
         }
         route
     }

@@ -257,6 +257,7 @@ impl SimTrial<'_> {
                 | Cut::ServerMemory
                 | Cut::DirectPath
                 | Cut::EarlyPath
+                | Cut::ChangedPath
                 | Cut::Path
         );
         let connections = u64::from(workload.clients) * u64::from(workload.workers);
@@ -285,9 +286,16 @@ fn resident_ratio(profile: &SimProfile, cell: &Cell) -> Option<f64> {
     let buffered_read = cell.workload.op == Op::Read && cell.workload.access == Access::Buffered;
     match cell.cut {
         Cut::PageCache => Some(1.0),
-        Cut::DirectPath | Cut::Path if buffered_read => Some(profile.cache.client_hit_ratio),
+        Cut::DirectPath | Cut::ChangedPath | Cut::Path if buffered_read => {
+            Some(profile.cache.client_hit_ratio)
+        }
         Cut::ServerStorage if buffered_read => Some(profile.cache.server_hit_ratio),
-        Cut::DirectPath | Cut::Path | Cut::EarlyPath | Cut::ServerStorage | Cut::LocalDevice => Some(0.0),
+        Cut::DirectPath
+        | Cut::ChangedPath
+        | Cut::Path
+        | Cut::EarlyPath
+        | Cut::ServerStorage
+        | Cut::LocalDevice => Some(0.0),
         Cut::Generator | Cut::MemoryCopy | Cut::NetworkStream | Cut::DirectStream | Cut::ServerMemory => None,
     }
 }

@@ -210,6 +210,6 @@ pub(crate) fn has_cut(which: Cut, target: &Target) -> bool {
         Cut::ServerMemory | Cut::ServerStorage | Cut::EarlyPath => {
             matches!(target, Target::Tcp { layer: Layer::Disk, .. })
         }
-        Cut::Path | Cut::DirectStream | Cut::DirectPath => false,
+        Cut::Path | Cut::DirectStream | Cut::DirectPath | Cut::ChangedPath => false,
     }
 }

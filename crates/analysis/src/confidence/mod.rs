@@ -18,6 +18,7 @@ use crate::thresholds::{
 };
 use crate::verdict::SegmentVerdict;
 use crate::view::SummaryView;
+use narrows_model::change::Confirmation;
 
 /// The confidence in `first`, beside which `runner_up` comes next; never above what its rule says that its evidence leaves
 /// open.
@@ -28,6 +29,16 @@ pub(crate) fn confidence(
 ) -> f64 {
     let Some(view) = cases.view() else { return distance::confidence(first, runner_up) };
     fitted(view, &Features::new(first, runner_up, view)).min(first.confidence_max)
+}
+
+/// The confidence once the segment was changed: a prediction that came true halves the doubt, whatever no repetition of
+/// the same measurements could show, and one that failed halves the confidence.
+pub(crate) fn changed(confidence: f64, outcome: Confirmation) -> f64 {
+    match outcome {
+        Confirmation::Confirmed => 1.0 - (1.0 - confidence) / 2.0,
+        Confirmation::Refuted => confidence / 2.0,
+        Confirmation::Undecided => confidence,
+    }
 }
 
 /// The fitted law below its caps.

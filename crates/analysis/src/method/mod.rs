@@ -7,6 +7,7 @@ pub(crate) mod cache;
 pub(crate) mod calls;
 pub(crate) mod ceiling;
 pub(crate) mod commit;
+pub(crate) mod confirmation;
 pub(crate) mod cpu;
 pub(crate) mod device;
 pub(crate) mod gain;

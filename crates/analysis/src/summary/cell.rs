@@ -14,8 +14,7 @@ use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan};
 
 /// The summary of one cell.
 pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search) -> CellSummary {
-    let rates = rates::rates(data);
-    let traffic = bytes::traffic(data, machines);
+    let (rates, traffic) = (rates::rates(data), bytes::traffic(data, machines));
     let windows = quality::windows(data);
     let (response, workload) = (data.response.whole(), &data.cell.workload);
     let (rate_bytes_per_s, ops_per_s) = delivered(data, &rates, &traffic);
@@ -32,6 +31,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         more_targets: data.cell.more_targets.clone(),
         topology: plan.topology,
         factors: data.cell.factors.clone(),
+        confirms: data.cell.confirms.clone(),
         op: workload.op,
         block_bytes: workload.block_bytes,
         file_bytes: data.file_bytes.unwrap_or(workload.file_bytes),

@@ -44,6 +44,12 @@ pub(crate) struct CheckArguments {
     /// Measure the full grid, limited only by --seconds
     #[arg(long)]
     pub(crate) deep: bool,
+    /// Measure every cell of the plan, also those without which the verdict is decided
+    #[arg(long)]
+    pub(crate) whole_plan: bool,
+    /// Change what is blamed afterwards, and measure whether the path moves as predicted
+    #[arg(long)]
+    pub(crate) confirm: bool,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }

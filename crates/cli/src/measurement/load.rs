@@ -1,7 +1,7 @@
 //! Puts the load on: the plan's cells, then what they ask for, into the record.
 
 use super::endpoint::monitor;
-use super::{OutputContext, RefineFn, RunSpec, Watch};
+use super::{OutputContext, RefineFn, RunExtent, RunSpec, Watch};
 use crate::console::Console;
 use crate::diagnose::summary_of;
 use crate::exit::CommandFailure;
@@ -109,6 +109,23 @@ impl RunExecutor<'_> {
                 inventory: Box::new(proxy.inventory().clone()),
             })?;
         }
+        let mut output = match self.spec.extent {
+            RunExtent::UntilDecided { every_point } => self.until_decided(every_point, site, recording)?,
+            RunExtent::WholePlan => self.whole_plan(plan, site, recording)?,
+        };
+        if self.spec.confirm && !matches!(output.reason, EndReason::Failed | EndReason::Interrupted) {
+            self.confirm(site, recording, &mut output)?;
+        }
+        Ok(output)
+    }
+
+    /// Measures all cells in their order, and then what their results ask for.
+    fn whole_plan(
+        &mut self,
+        plan: &Plan,
+        site: &mut CellSite,
+        recording: &mut Recording<'_>,
+    ) -> Result<RunOutput, SinkError> {
         let spent_ns = self.watch.spent();
         let mut output = execute(plan, spent_ns, site, self.server(), recording)?;
         if output.reason == EndReason::Finished
@@ -131,7 +148,7 @@ impl RunExecutor<'_> {
         monitor(&peers, self.spec.token.as_deref(), &site.stop, &site.peer_loss)
     }
 
-    fn server(&mut self) -> OptionalServer<'_> {
+    pub(super) fn server(&mut self) -> OptionalServer<'_> {
         let servers = self.spec.servers.as_mut();
         servers.map(|servers| &mut **servers as &mut (dyn ServerLink + 'static))
     }

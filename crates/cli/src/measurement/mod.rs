@@ -2,6 +2,7 @@
 //!
 //! Not here: what is planned, and where, which are each command's own.
 
+mod confirm;
 mod costs;
 mod endpoint;
 mod folder;
@@ -10,6 +11,7 @@ mod owner;
 mod random;
 mod relay;
 mod serve_process;
+mod sooner;
 mod through;
 mod verdict;
 mod watch;
@@ -43,6 +45,18 @@ pub(crate) use watch::Watch;
 
 /// More cells that a plan's own results ask for, within the time that is left.
 pub(crate) type RefineFn = fn(&Plan, &Summary, Nanos) -> PlannedCells;
+
+/// Which of its cells a run measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunExtent {
+    /// All, in the order of the plan, and then those that refine its verdicts.
+    WholePlan,
+    /// The path, and then those that decide its verdicts.
+    UntilDecided {
+        /// Whether the path is measured at every point of the plan, not only under the loads asked about first.
+        every_point: bool,
+    },
+}
 
 /// How a command talks.
 #[derive(Clone, Copy)]
@@ -118,8 +132,12 @@ pub(crate) struct RunSpec<'a> {
     pub(crate) servers: Option<&'a mut Servers>,
     /// The endpoints' token.
     pub(crate) token: Option<Vec<u8>>,
-    /// More cells once the plan's have run.
+    /// More cells than the plan's, by what was measured.
     pub(crate) refine: Option<RefineFn>,
+    /// When it ends.
+    pub(crate) extent: RunExtent,
+    /// Whether its verdicts are confirmed then, by changing what they blame.
+    pub(crate) confirm: bool,
     /// Words before the command of each client, in turn; none for clients that this program starts itself.
     pub(crate) launchers: Vec<Vec<String>>,
 }

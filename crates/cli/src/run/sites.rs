@@ -2,7 +2,9 @@
 
 use super::units::{self, UnitSite};
 use crate::exit::CommandFailure;
-use crate::measurement::{self, FinishedRun, OutputContext, PathFound, RunSpec, Watch, random_u64};
+use crate::measurement::{
+    self, FinishedRun, OutputContext, PathFound, RunExtent, RunSpec, Watch, random_u64,
+};
 use narrows_engines::endpoint::ControlClient;
 use narrows_engines::nfs::NfsFolder;
 use narrows_engines::psync::TestFolder;
@@ -74,6 +76,8 @@ impl Sites {
             servers: self.servers(),
             token,
             refine: None,
+            extent: RunExtent::WholePlan,
+            confirm: false,
             launchers,
         };
         measurement::run(spec, watch, context)

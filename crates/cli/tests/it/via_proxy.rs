@@ -25,8 +25,19 @@ fn a_check_through_a_proxy_tells_its_cpu_and_what_the_stream_past_it_carries() {
     let (server, proxy) = path(folder.path());
     let target = format!("tcp://{}/memory?via={}", server.address, proxy.address);
     // A window of under half a second has no CPU time of other processes: stalls of a busy machine shorten it.
-    let words =
-        ["check", &target, "--seconds", "18", "--cell-seconds", "0.8", "--block", "64KiB", "--depth", "8"];
+    let words = [
+        "check",
+        &target,
+        "--whole-plan",
+        "--seconds",
+        "18",
+        "--cell-seconds",
+        "0.8",
+        "--block",
+        "64KiB",
+        "--depth",
+        "8",
+    ];
     let seen = run(folder.path(), &[&words[..], &["--out", "record", "--detail"]].concat());
     assert!(matches!(seen.code, Some(0 | 4)), "{}", seen.stderr);
     assert!(seen.stdout.contains(&format!("({})", proxy.address)), "the path names it: {}", seen.stdout);
@@ -95,8 +106,19 @@ fn what_answers_at_the_proxys_address_must_be_a_proxy_that_leads_to_the_endpoint
 /// A check of the endpoint's disk or memory through the proxy that has begun to measure the path.
 fn begun(folder: &Path, layer: &str, server: &Served, proxy: &Served) -> Running {
     let target = format!("tcp://{}/{layer}?via={}", server.address, proxy.address);
-    let words =
-        ["check", &target, "--seconds", "10", "--cell-seconds", "0.6", "--block", "64KiB", "--depth", "8"];
+    let words = [
+        "check",
+        &target,
+        "--whole-plan",
+        "--seconds",
+        "10",
+        "--cell-seconds",
+        "0.6",
+        "--block",
+        "64KiB",
+        "--depth",
+        "8",
+    ];
     let mut running = Running::start(folder, &[&words[..], &["--out", "record"]].concat());
     running.wait_for("server-memory");
     running
@@ -136,8 +158,19 @@ fn a_path_over_ipv6_leads_through_a_proxy_too() {
     let to = ["--to", &server.address];
     let proxy = Served::at("[::1]:0", "proxy", folder.path(), &to, Stdio::inherit());
     let target = format!("tcp://{}/memory?via={}", server.address, proxy.address);
-    let words =
-        ["check", &target, "--seconds", "8", "--cell-seconds", "0.2", "--block", "64KiB", "--depth", "8"];
+    let words = [
+        "check",
+        &target,
+        "--whole-plan",
+        "--seconds",
+        "8",
+        "--cell-seconds",
+        "0.2",
+        "--block",
+        "64KiB",
+        "--depth",
+        "8",
+    ];
     let seen = run(folder.path(), &[&words[..], &["--out", "record"]].concat());
     assert!(matches!(seen.code, Some(0 | 4)), "{}", seen.stderr);
     let reported = summary(folder.path());

@@ -100,6 +100,7 @@ fn cell(point: &StudyPoint, facts: &StudyFacts) -> Cell {
         repeat: point.repeat,
         more_targets: point.more_targets.clone(),
         factors: point.factors.clone(),
+        confirms: None,
         read_only: existing_file.is_some(),
     }
 }
