@@ -45,6 +45,12 @@ pub enum Cut {
     DirectPath,
     /// The whole path, its writes acknowledged when they have arrived at the server, not when they are durable.
     EarlyPath,
+    /// The cheapest round trip of the storage protocol: the network and the server's handling of a request.
+    RoundTrip,
+    /// The path's load on the same few blocks again and again: what the server has in its memory, and no device.
+    HotBlocks,
+    /// The whole path, with as many requests in flight over twice as many connections.
+    MoreConnections,
     /// The whole path.
     Path,
 }
@@ -64,6 +70,9 @@ impl Cut {
             Cut::LocalDevice => "local-device",
             Cut::DirectPath => "direct-path",
             Cut::EarlyPath => "early-path",
+            Cut::RoundTrip => "round-trip",
+            Cut::HotBlocks => "hot-blocks",
+            Cut::MoreConnections => "more-connections",
             Cut::Path => "path",
         }
     }
@@ -80,6 +89,9 @@ impl Cut {
             Cut::ServerStorage | Cut::LocalDevice => Some(Segment::DeviceBandwidth),
             Cut::DirectPath => Some(Segment::ProxyQueue),
             Cut::EarlyPath => Some(Segment::ServerCommit),
+            Cut::RoundTrip => Some(Segment::NetworkLatency),
+            Cut::HotBlocks => Some(Segment::ServerCache),
+            Cut::MoreConnections => Some(Segment::ClientConnection),
             Cut::Path => None,
         }
     }

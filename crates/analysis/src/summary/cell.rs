@@ -2,8 +2,8 @@
 
 use super::mixture::Search;
 use super::{
-    Machines, bytes, clients, connection, cpu, flagging, foreign, foreign_transfers, load, mixture, quality,
-    rates, repeat, service, time_shares,
+    Machines, bytes, clients, connection, cpu, flagging, foreign, foreign_transfers, load, mixture, protocol,
+    quality, rates, repeat, service, time_shares,
 };
 use crate::collect::CellData;
 use crate::facts::flags::{COUNT_NOT_REACHED, WIRE_BY_INTERFACES};
@@ -107,7 +107,13 @@ fn foreign_transfers(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> V
 
 /// What connections, the server's workers, the device and several clients report about the cell.
 fn metrics(data: &CellData, machines: &Machines<'_>) -> Vec<Metric> {
-    [connection::metrics(data), service::metrics(data, machines), clients::metrics(data)].concat()
+    [
+        connection::metrics(data),
+        service::metrics(data, machines),
+        clients::metrics(data),
+        protocol::metrics(data),
+    ]
+    .concat()
 }
 
 /// The factor of this name in a cell of a suite.

@@ -16,6 +16,7 @@ mod generator;
 pub(crate) mod laws;
 mod load;
 mod mixture;
+mod protocol;
 mod quality;
 mod rates;
 pub(crate) mod relay;
@@ -32,6 +33,7 @@ pub(crate) use connection::{
     TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT,
     TCP_SEND_BUFFER_LIMITED_S,
 };
+pub(crate) use protocol::{REPLY_ARRIVAL_BYTES_PER_S, TCP_ROUND_TRIP_S};
 pub(crate) use quality::TRIALS_MIN;
 pub(crate) use rates::summary_interval;
 pub(crate) use service::{

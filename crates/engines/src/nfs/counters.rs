@@ -2,6 +2,7 @@
 //!
 //! Hot path: additions to an array.
 
+use super::arrivals::ReplyArrivals;
 use narrows_model::rpc::{ProcedureCounters, RpcEvents};
 use narrows_model::{Bytes, Nanos, RpcCounters};
 use narrows_wire::nfs::Procedure;
@@ -29,6 +30,7 @@ pub(super) struct CallCounts {
     pub(super) forced_commits: u64,
     pub(super) short_reads: u64,
     pub(super) strays: u64,
+    pub(super) arrivals: ReplyArrivals,
 }
 
 impl Default for CallCounts {
@@ -42,6 +44,7 @@ impl Default for CallCounts {
             forced_commits: 0,
             short_reads: 0,
             strays: 0,
+            arrivals: ReplyArrivals::default(),
         }
     }
 }
@@ -94,6 +97,7 @@ impl CallCounts {
                 short_read_count: self.short_reads,
                 stray_reply_count: self.strays,
             },
+            arrivals: self.arrivals.to_model(),
         }
     }
 }
