@@ -3,10 +3,11 @@
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::method::{self, protocol};
-use crate::thresholds::INFERRED_CONFIDENCE;
+use crate::thresholds::{FREE_RATIO, INFERRED_CONFIDENCE};
 use crate::view::SummaryView;
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -17,8 +18,10 @@ pub(super) static RULE: Rule = Rule {
     definition: "A storage protocol is spoken to a server on which nothing of ours runs. The same requests in flight, \
                  spread over twice as many connections, move clearly more: what all connections share has room, and one \
                  connection's window, its slots or the server's thread for it has none. Which of these is not seen, \
-                 which limits the confidence.",
-    formula: "rate over twice the connections, as many in flight >= 1.1 x rate, and above two standard errors",
+                 which limits the confidence. Nothing is said where one connection moves hot blocks clearly faster, or where each \
+                 write waits for its commit.",
+    formula: "rate over twice the connections, as many in flight >= 1.1 x rate, and above two standard errors; rate \
+              >= 0.7 x hot blocks",
     source: "Substitution of one stage (asymptotic bounds, Denning and Buzen 1978); X <= W / RTT",
     example: "1 MiB reads, 16 in flight: 52 MiB/s over one connection, 103 MiB/s over two",
     how_to_measure: Some("check nfs://HOST/EXPORT/PATH with several requests in flight"),
@@ -35,6 +38,13 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 
 fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
     let gain = protocol::more_connections(view, cell)?;
+    // One connection that moves hot blocks faster has room, and writes that each wait for a flush wait beside each other
+    // where there are more of them.
+    let memory =
+        protocol::hot(view, cell).and_then(|hot| ratio(cell.rate_bytes_per_s?.0, hot.rate_bytes_per_s?.0));
+    if memory.is_some_and(|share| share < FREE_RATIO) || protocol::is_slow_to_write(view, cell) {
+        return None;
+    }
     let stance = match gain {
         gain if gain.is_real() => Stance::Limits,
         gain if gain.is_none() => Stance::Clears,
@@ -60,6 +70,12 @@ mod tests {
     fn twice_the_connections_and_twice_the_rate_name_the_connection() {
         let limited = spoken(|cell| cell.arrival(1.05).over_more_connections(2.0));
         assert_eq!(named(&limited, "bulk read"), [Segment::ClientConnection]);
+    }
+
+    #[test]
+    fn a_connection_that_moves_hot_blocks_faster_is_not_named() {
+        let behind = spoken(|cell| cell.arrival(4.0).hot(5.0).over_more_connections(2.0));
+        assert_eq!(named(&behind, "bulk read and write"), [Segment::Device]);
     }
 
     #[test]
