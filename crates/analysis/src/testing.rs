@@ -371,5 +371,6 @@ pub(crate) fn unread_counters(role: Role, at_ns: Nanos) -> CounterSample {
         workers: None,
         threads: None,
         foreign_cpu: None,
+        nfs_mounts: Vec::new(),
     }
 }

@@ -20,6 +20,7 @@ pub mod fault;
 pub mod histogram;
 pub mod inventory;
 pub mod located;
+pub mod nfs_mount;
 pub mod noise;
 pub mod observation;
 pub mod plan;

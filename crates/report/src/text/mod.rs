@@ -15,6 +15,7 @@ mod inventory;
 mod lists;
 mod names;
 mod next;
+mod nfs_mount;
 mod noise;
 mod observations;
 mod path;
