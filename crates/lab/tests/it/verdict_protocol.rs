@@ -121,6 +121,21 @@ fn flushes_of_10_ms_below_the_export_are_named_as_the_commit_or_the_device() {
 }
 
 #[test]
+fn writes_that_an_export_makes_durable_unasked_are_named_as_the_commit() {
+    on_a_calm_machine(|| {
+        let Some(lab) = lab_with_nfs().filter(|_| disks_available().is_ok()) else { return };
+        let plan = DiskPlan { flush_us: 5_000, ..DiskPlan::PLAIN };
+        let disks = lab.disks("delayed", &plan).unwrap();
+        let mount = disks.path(0).display().to_string();
+        let remounted = Command::new("mount").args(["-o", "remount,sync", &mount]).status().unwrap();
+        assert!(remounted.success());
+        let words = "--seconds 14 --cell-seconds 0.6 --block 64KiB --depth 8";
+        let checked = check(&lab, &disks.path(0), |_| (), words);
+        assert_eq!(checked.limiting("bulk write")[0].segment, Segment::ServerCommit);
+    });
+}
+
+#[test]
 fn a_healthy_server_is_no_devices_and_no_networks_fault() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_nfs() else { return };
