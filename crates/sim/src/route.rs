@@ -174,7 +174,7 @@ impl RouteBuilder<'_> {
             }
             Cut::EarlyPath => self.path(&mut route, &RequestCall { bytes: payload, durable: false, ..call }),
             Cut::DirectPath | Cut::MoreConnections | Cut::Path => {
-                self.path(&mut route, &RequestCall { bytes: payload, ..call })
+                self.path(&mut route, &RequestCall { bytes: payload, ..call });
             }
         }
         route
