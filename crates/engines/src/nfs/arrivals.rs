@@ -10,18 +10,18 @@ use narrows_model::rpc::ArrivalCount;
 const BYTES_MIN: usize = 128 << 10;
 /// Steps of an octave: a rate is known to a tenth.
 const STEPS_PER_OCTAVE: f64 = 8.0;
-/// Octaves of bytes a second, from one byte up.
-const OCTAVES: usize = 40;
+/// Forty octaves of bytes a second, from one byte up.
+const STEPS: usize = 40 * 8;
 
 /// Counts of replies by the rate at which they arrived.
 #[derive(Debug, Clone)]
 pub(super) struct ReplyArrivals {
-    counts: [u64; OCTAVES * STEPS_PER_OCTAVE as usize],
+    counts: [u64; STEPS],
 }
 
 impl Default for ReplyArrivals {
     fn default() -> Self {
-        Self { counts: [0; OCTAVES * STEPS_PER_OCTAVE as usize] }
+        Self { counts: [0; STEPS] }
     }
 }
 
