@@ -3,6 +3,8 @@
 //! Uses nothing but public interfaces, so that the example that fits the confidence can include this file.
 
 #[cfg(test)]
+pub(crate) mod by_protocol;
+#[cfg(test)]
 pub(crate) mod injected;
 #[cfg(test)]
 pub(crate) mod observed;
@@ -379,5 +381,6 @@ pub(crate) fn unread_counters(role: Role, at_ns: Nanos) -> CounterSample {
         workers: None,
         threads: None,
         foreign_cpu: None,
+        nfs_mounts: Vec::new(),
     }
 }

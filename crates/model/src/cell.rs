@@ -48,6 +48,12 @@ pub enum Cut {
     EarlyPath,
     /// The whole path with one thing changed, by which a verdict is confirmed or refuted.
     ChangedPath,
+    /// The cheapest round trip of the storage protocol: the network and the server's handling of a request.
+    RoundTrip,
+    /// The path's load on the same few blocks again and again: what the server has in its memory, and no device.
+    HotBlocks,
+    /// The whole path, with as many requests in flight over twice as many connections.
+    MoreConnections,
     /// The whole path.
     Path,
 }
@@ -68,6 +74,9 @@ impl Cut {
             Cut::DirectPath => "direct-path",
             Cut::EarlyPath => "early-path",
             Cut::ChangedPath => "changed-path",
+            Cut::RoundTrip => "round-trip",
+            Cut::HotBlocks => "hot-blocks",
+            Cut::MoreConnections => "more-connections",
             Cut::Path => "path",
         }
     }
@@ -84,6 +93,9 @@ impl Cut {
             Cut::ServerStorage | Cut::LocalDevice => Some(Segment::DeviceBandwidth),
             Cut::DirectPath => Some(Segment::ProxyQueue),
             Cut::EarlyPath => Some(Segment::ServerCommit),
+            Cut::RoundTrip => Some(Segment::NetworkLatency),
+            Cut::HotBlocks => Some(Segment::ServerCache),
+            Cut::MoreConnections => Some(Segment::ClientConnection),
             Cut::ChangedPath | Cut::Path => None,
         }
     }

@@ -22,6 +22,7 @@ pub mod figures;
 pub mod histogram;
 pub mod inventory;
 pub mod located;
+pub mod nfs_mount;
 pub mod noise;
 pub mod observation;
 pub mod plan;

@@ -50,6 +50,15 @@ pub struct RpcEvents {
     pub window_full_count: u64,
 }
 
+/// Long replies by the rate at which their bytes arrived, from the first to the last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ArrivalCount {
+    /// The rate, to a tenth.
+    pub rate_bytes_per_s: u64,
+    /// Replies that arrived at this rate.
+    pub reply_count: u64,
+}
+
 /// What remote procedure calls did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RpcCounters {
@@ -57,6 +66,9 @@ pub struct RpcCounters {
     pub procedures: Vec<ProcedureCounters>,
     /// What happened to calls beyond their replies.
     pub events: RpcEvents,
+    /// At which rates long replies arrived, each rate once.
+    #[serde(default)]
+    pub arrivals: Vec<ArrivalCount>,
 }
 
 impl RpcCounters {
@@ -70,6 +82,7 @@ impl RpcCounters {
         Self {
             procedures: procedures.filter(|one| !one.is_empty()).collect(),
             events: self.events.combined(before.events, u64::saturating_sub),
+            arrivals: self.arrivals.iter().filter_map(|after| after.since(&before.arrivals)).collect(),
         }
     }
 
@@ -82,6 +95,34 @@ impl RpcCounters {
             }
         }
         self.events = self.events.combined(other.events, u64::saturating_add);
+        for more in &other.arrivals {
+            match self.arrivals.iter_mut().find(|known| known.rate_bytes_per_s == more.rate_bytes_per_s) {
+                Some(known) => known.reply_count = known.reply_count.saturating_add(more.reply_count),
+                None => self.arrivals.push(*more),
+            }
+        }
+    }
+
+    /// The rate at or below which this share of the long replies arrived; `None` without any.
+    #[must_use]
+    pub fn arrival_quantile(&self, share: f64) -> Option<f64> {
+        let mut counts = self.arrivals.clone();
+        counts.sort_by_key(|count| count.rate_bytes_per_s);
+        let all: u64 = counts.iter().map(|count| count.reply_count).sum();
+        let mut seen = 0.0;
+        let reached = |count: &&ArrivalCount| {
+            seen += count.reply_count as f64;
+            seen >= share * all as f64
+        };
+        counts.iter().find(reached).map(|count| count.rate_bytes_per_s as f64)
+    }
+}
+
+impl ArrivalCount {
+    fn since(self, before: &[ArrivalCount]) -> Option<Self> {
+        let known = before.iter().find(|known| known.rate_bytes_per_s == self.rate_bytes_per_s);
+        let count = self.reply_count.saturating_sub(known.map_or(0, |known| known.reply_count));
+        (count > 0).then_some(Self { reply_count: count, ..self })
     }
 }
 
@@ -131,11 +172,29 @@ mod tests {
     }
 
     #[test]
+    fn arrivals_of_a_window_are_the_new_ones_and_quantiles_are_of_replies() {
+        let of = |counts: &[(u64, u64)]| RpcCounters {
+            arrivals: counts
+                .iter()
+                .map(|&(rate_bytes_per_s, reply_count)| ArrivalCount { rate_bytes_per_s, reply_count })
+                .collect(),
+            ..RpcCounters::default()
+        };
+        let mut window = of(&[(100, 5), (200, 9)]).since(&of(&[(100, 5), (200, 1)]));
+        assert_eq!(window, of(&[(200, 8)]));
+        window.add(&of(&[(50, 2), (200, 10)]));
+        assert_eq!(window.arrival_quantile(0.1), Some(50.0));
+        assert_eq!(window.arrival_quantile(0.5), Some(200.0));
+        assert_eq!(RpcCounters::default().arrival_quantile(0.5), None);
+    }
+
+    #[test]
     fn a_window_has_what_was_counted_in_it_and_procedures_of_several_workers_are_added() {
         let before = RpcCounters { procedures: vec![counted("READ", 3)], ..RpcCounters::default() };
         let after = RpcCounters {
             procedures: vec![counted("READ", 3), counted("WRITE", 5)],
             events: RpcEvents { reconnect_count: 1, ..RpcEvents::default() },
+            ..RpcCounters::default()
         };
         let mut window = after.since(&before);
         assert_eq!(window.procedures, [counted("WRITE", 5)]);

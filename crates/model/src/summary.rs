@@ -347,6 +347,9 @@ pub struct CellSummary {
     /// What happened to its calls beyond their replies; `None` where none is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol_events: Option<RpcEvents>,
+    /// What the kernel's NFS client did at the mounts of the path, whose data does not pass `protocol`.
+    #[serde(default)]
+    pub nfs_mounts: Vec<crate::nfs_mount::NfsMountCounters>,
     /// Requests with their replies; `None` where not counted.
     pub round_trip_count: Option<u64>,
     /// Messages one way, both directions; `None` where not counted.

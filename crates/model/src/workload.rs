@@ -61,6 +61,8 @@ pub enum Op {
     Receive,
     /// A collective operation of several ranks.
     Collective,
+    /// The cheapest round trip of a storage protocol: it moves no data.
+    Ping,
 }
 
 impl Op {
@@ -82,6 +84,7 @@ impl Op {
             Op::Send => "send",
             Op::Receive => "receive",
             Op::Collective => "collective",
+            Op::Ping => "ping",
         }
     }
 

@@ -255,6 +255,9 @@ impl SimTrial<'_> {
             Cut::NetworkStream
                 | Cut::DirectStream
                 | Cut::ServerMemory
+                | Cut::RoundTrip
+                | Cut::HotBlocks
+                | Cut::MoreConnections
                 | Cut::DirectPath
                 | Cut::EarlyPath
                 | Cut::ChangedPath
@@ -286,16 +289,23 @@ fn resident_ratio(profile: &SimProfile, cell: &Cell) -> Option<f64> {
     let buffered_read = cell.workload.op == Op::Read && cell.workload.access == Access::Buffered;
     match cell.cut {
         Cut::PageCache => Some(1.0),
-        Cut::DirectPath | Cut::ChangedPath | Cut::Path if buffered_read => {
+        Cut::DirectPath | Cut::MoreConnections | Cut::ChangedPath | Cut::Path if buffered_read => {
             Some(profile.cache.client_hit_ratio)
         }
         Cut::ServerStorage if buffered_read => Some(profile.cache.server_hit_ratio),
         Cut::DirectPath
+        | Cut::MoreConnections
         | Cut::ChangedPath
         | Cut::Path
         | Cut::EarlyPath
         | Cut::ServerStorage
         | Cut::LocalDevice => Some(0.0),
-        Cut::Generator | Cut::MemoryCopy | Cut::NetworkStream | Cut::DirectStream | Cut::ServerMemory => None,
+        Cut::Generator
+        | Cut::MemoryCopy
+        | Cut::NetworkStream
+        | Cut::DirectStream
+        | Cut::ServerMemory
+        | Cut::RoundTrip
+        | Cut::HotBlocks => None,
     }
 }

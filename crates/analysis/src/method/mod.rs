@@ -15,6 +15,7 @@ pub(crate) mod given;
 pub(crate) mod loss;
 pub(crate) mod network;
 pub(crate) mod one_more;
+pub(crate) mod protocol;
 pub(crate) mod proxy;
 pub(crate) mod saturation;
 pub(crate) mod scope;

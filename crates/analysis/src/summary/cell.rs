@@ -3,14 +3,15 @@
 use super::mixture::Search;
 use super::{
     Machines, bytes, clients, commit, connection, cpu, flagging, foreign, foreign_transfers, load, mixture,
-    quality, rates, repeat, service, time_shares,
+    protocol, quality, rates, repeat, service, time_shares,
 };
 use crate::collect::CellData;
 use crate::facts::flags::{COUNT_NOT_REACHED, WIRE_BY_INTERFACES};
+use narrows_model::nfs_mount::NfsMountCounters;
 use narrows_model::plan::{SUITE_PHASE, SUITE_TEST};
 use narrows_model::summary::{CellSummary, ClientSummary, ForeignTransfer, Metric};
 use narrows_model::trial::ClientTotals;
-use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan};
+use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan, Role};
 
 /// The summary of one cell.
 pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search) -> CellSummary {
@@ -62,6 +63,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         verification: data.verification.clone(),
         protocol: data.rpc.as_ref().map(|rpc| rpc.procedures.clone()).unwrap_or_default(),
         protocol_events: data.rpc.as_ref().map(|rpc| rpc.events),
+        nfs_mounts: nfs_mounts(data),
         round_trip_count: None,
         message_count: None,
         io_count: None,
@@ -79,8 +81,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         limiting: None,
     };
     cell.time_shares = time_shares::of_cell(&cell);
-    cell.flags = flags(data, &cell, plan, machines);
-    cell.flags.extend(traffic.wire_by_interfaces.then(|| WIRE_BY_INTERFACES.to_owned()));
+    cell.flags = flags(data, &cell, plan, machines, &traffic);
     cell
 }
 
@@ -90,13 +91,26 @@ fn retransmit_count(data: &CellData) -> Option<u64> {
     (!tcp.is_empty()).then(|| tcp.iter().map(|tcp| tcp.counted.retransmit_count).sum())
 }
 
+/// What the kernel's NFS client did at the mounts of the path while this machine loaded it.
+fn nfs_mounts(data: &CellData) -> Vec<NfsMountCounters> {
+    let client = data.deltas.iter().find(|delta| delta.role == Role::Client);
+    client.map(|delta| delta.nfs_mounts.clone()).unwrap_or_default()
+}
+
 /// The flags of a cell of `plan`.
-fn flags(data: &CellData, cell: &CellSummary, plan: &Plan, machines: &Machines<'_>) -> Vec<String> {
+fn flags(
+    data: &CellData,
+    cell: &CellSummary,
+    plan: &Plan,
+    machines: &Machines<'_>,
+    traffic: &bytes::Traffic,
+) -> Vec<String> {
     let mut flags = flagging::of_cell(data, cell, machines);
     if plan.study.is_none() && plan.suite.is_none() {
         // The counts of a check are the most that it moves, not what it was to move.
         flags.retain(|flag| flag != COUNT_NOT_REACHED);
     }
+    flags.extend(traffic.wire_by_interfaces.then(|| WIRE_BY_INTERFACES.to_owned()));
     flags
 }
 
@@ -107,7 +121,13 @@ fn foreign_transfers(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> V
 
 /// What connections, the server's workers, the device and several clients report about the cell.
 fn metrics(data: &CellData, machines: &Machines<'_>) -> Vec<Metric> {
-    [connection::metrics(data), service::metrics(data, machines), clients::metrics(data)].concat()
+    [
+        connection::metrics(data),
+        service::metrics(data, machines),
+        clients::metrics(data),
+        protocol::metrics(data),
+    ]
+    .concat()
 }
 
 /// The factor of this name in a cell of a suite.

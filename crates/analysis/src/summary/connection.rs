@@ -57,6 +57,11 @@ pub(super) fn round_trip(data: &CellData) -> Option<Nanos> {
     }
 }
 
+/// What the client's connections counted.
+pub(super) fn of_client(data: &CellData) -> Option<&TcpCounters> {
+    of_role(data, Role::Client)
+}
+
 fn of_role(data: &CellData, role: Role) -> Option<&TcpCounters> {
     let tcp = data.deltas.iter().find(|delta| delta.role == role)?.tcp.as_ref()?;
     Some(&tcp.counted)

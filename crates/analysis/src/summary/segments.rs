@@ -133,6 +133,7 @@ fn cut_of(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>) -> O
         Segment::ProxyQueue if is_direct => Some(Cut::NetworkStream),
         Segment::ServerProtocol => Some(Cut::ServerMemory),
         Segment::ServerCommit => Some(Cut::EarlyPath),
+        Segment::ServerCache if cells.iter().any(|cell| cell.cut == Cut::HotBlocks) => Some(Cut::HotBlocks),
         Segment::DeviceBandwidth | Segment::DeviceIops | Segment::DeviceLatency
             if machines.server.is_some() =>
         {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CheckArguments {
-    /// A folder, a file (only read), or an endpoint: PATH, tcp://HOST:PORT/disk, tcp://HOST:PORT/memory
+    /// A folder, a file (only read), an export or an endpoint: PATH, nfs://HOST/EXPORT/PATH, tcp://HOST:PORT/disk, tcp://HOST:PORT/memory
     #[arg(default_value = ".", value_parser = parse_target)]
     pub(crate) target: Target,
     /// Measure the server's side too: `self` starts an endpoint in TARGET, HOST:PORT connects to one that serves TARGET

@@ -90,7 +90,8 @@ pub(crate) fn prepare(
     };
     let token = token::read(arguments.token_file.as_deref())?;
     // Not the seed: a run with a seed can be repeated beside what a killed one left.
-    let resolved = ResolvedTarget::resolve(arguments, random_u64()?, watch.clock_resolution_ns)?;
+    let resolved =
+        ResolvedTarget::resolve(arguments, random_u64()?, watch.clock_resolution_ns, &watch.clock)?;
     if let Some(console) = console {
         resolved.leftovers(arguments).iter().for_each(|leftover| console.say(leftover));
     }

@@ -5,7 +5,7 @@ use super::owner;
 use crate::exit::CommandFailure;
 use narrows_engines::Clock;
 use narrows_engines::iscsi::{RegionNeed, UnitRegion, UnitSurvey};
-use narrows_engines::nfs::NfsFolder;
+use narrows_engines::nfs::{NfsFolder, NfsFound};
 use narrows_engines::psync::TestFolder;
 use narrows_model::{Bytes, Inventory, IscsiAddress, NfsAddress};
 use narrows_probe::Root;
@@ -131,6 +131,15 @@ pub(crate) fn claim_unit(
 ) -> Result<UnitRegion, CommandFailure> {
     let (line, clock) = (owner::line(), Arc::clone(clock));
     UnitRegion::claim(address, need, nonce, &line, &owner::is_gone, clock, CONNECT_TIMEOUT_NS)
+        .map_err(|error| CommandFailure::could_not_run(error.to_string()))
+}
+
+/// What is at `address`.
+///
+/// # Errors
+/// When the server cannot be reached or does not let this user look.
+pub(crate) fn examine_nfs(address: &NfsAddress, clock: &Arc<dyn Clock>) -> Result<NfsFound, CommandFailure> {
+    narrows_engines::nfs::examine(address, Arc::clone(clock), CONNECT_TIMEOUT_NS)
         .map_err(|error| CommandFailure::could_not_run(error.to_string()))
 }
 

@@ -9,7 +9,7 @@ use crate::progress::ProgressDisplay;
 use narrows_engines::EngineRegistry;
 use narrows_engines::endpoint::ControlClient;
 use narrows_model::event::EndReason;
-use narrows_model::{Event, Nanos, Plan, Sink, SinkError};
+use narrows_model::{Event, Inventory, Nanos, Plan, Sink, SinkError};
 use narrows_record::Writer;
 use narrows_run::{
     CellSite, ClientCounters, OptionalServer, PeerLoss, PeerMonitor, ProcessCoordinator, RunOutput,
@@ -198,7 +198,10 @@ impl RunExecutor<'_> {
                 ProcessCoordinator::new(program, vec!["__client".to_owned()])
                     .launched_by(self.spec.launchers.clone()),
             ),
-            counters: Box::new(ClientCounters::new(self.spec.devices.clone(), self.path_pids())),
+            counters: Box::new(
+                ClientCounters::new(self.spec.devices.clone(), self.path_pids())
+                    .with_nfs_mounts(nfs_mounts(self.spec.inventory)),
+            ),
             hostname: self.spec.inventory.host.hostname.clone(),
             seed: plan.seed,
             interval_ns: plan.interval_ns,
@@ -207,4 +210,16 @@ impl RunExecutor<'_> {
             prepared: narrows_run::PreparedObjects::default(),
         })
     }
+}
+
+/// Where the NFS mounts of the paths are, each once.
+fn nfs_mounts(inventory: &Inventory) -> Vec<String> {
+    let mut points: Vec<String> = Vec::new();
+    let paths = inventory.path.iter().chain(&inventory.more_paths).filter(|path| path.nfs.is_some());
+    for point in paths.map(|path| &path.mount.mount_point) {
+        if !points.contains(point) {
+            points.push(point.clone());
+        }
+    }
+    points
 }

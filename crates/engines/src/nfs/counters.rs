@@ -2,6 +2,7 @@
 //!
 //! Hot path: additions to an array.
 
+use super::arrivals::ReplyArrivals;
 use crate::procedure_counts::ProcedureTable;
 use narrows_model::rpc::RpcEvents;
 use narrows_model::{Bytes, RpcCounters};
@@ -20,6 +21,7 @@ pub(super) struct CallCounts {
     pub(super) forced_commits: u64,
     pub(super) short_reads: u64,
     pub(super) strays: u64,
+    pub(super) arrivals: ReplyArrivals,
 }
 
 impl CallCounts {
@@ -52,6 +54,7 @@ impl CallCounts {
                 stray_reply_count: self.strays,
                 ..RpcEvents::default()
             },
+            arrivals: self.arrivals.to_model(),
         }
     }
 }

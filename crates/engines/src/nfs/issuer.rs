@@ -56,7 +56,10 @@ impl NfsEngine {
             Op::Read => Ok(RpcCallKind::Read),
             Op::Write => Ok(RpcCallKind::Write),
             Op::Sync => Ok(RpcCallKind::Sync),
-            op => refused(format!("{op} is no operation on blocks; this load can read, write and sync")),
+            Op::Ping => Ok(RpcCallKind::Ping),
+            op => {
+                refused(format!("{op} is no operation on blocks; this load can read, write, sync and ping"))
+            }
         }
     }
 
@@ -68,7 +71,8 @@ impl NfsEngine {
             RpcCallKind::Write => self.write_bytes_max,
             _ => u32::MAX,
         };
-        let length_bytes = if kind == RpcCallKind::Sync { 0 } else { request.length_bytes };
+        let length_bytes =
+            if matches!(kind, RpcCallKind::Sync | RpcCallKind::Ping) { 0 } else { request.length_bytes };
         let call_count = length_bytes.div_ceil(most).max(1);
         let Some(flight) = self.core.flights.begin(request, call_count) else { return Ok(false) };
         let file = self.core.files[request.object as usize];

@@ -5,10 +5,12 @@
 //! counted; unstable data is kept and written again after a restart of the server (`unstable`, `recovery`). Deliberately
 //! absent: a cache of data or attributes, locks, and `NFSv4`.
 
+mod arrivals;
 mod calls;
 mod connection;
 mod core;
 mod counters;
+mod examine;
 mod issuer;
 mod mount;
 mod own_folder;
@@ -22,6 +24,7 @@ mod unstable;
 #[cfg(test)]
 mod tests;
 
+pub use examine::{NfsFound, examine};
 pub use own_folder::NfsFolder;
 
 use self::core::LoadCore;
@@ -41,7 +44,7 @@ use narrows_model::engine::nfs::TRANSFER_BYTES_MAX;
 use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::workload::{CacheState, SyncPolicy};
-use narrows_model::{Bytes, Effective, EngineId, NfsAddress, Op, Target};
+use narrows_model::{Bytes, Effective, EngineId, NfsAddress, Target};
 use narrows_wire::nfs::attributes::FileHandle;
 use narrows_wire::nfs::block::Stability;
 use recovery_state::{REWRITES_MAX, Recovery};
@@ -127,7 +130,7 @@ impl EngineFactory for NfsFactory {
             SyncPolicy::Dsync => Stability::FileSync,
             _ => Stability::Unstable,
         };
-        let writes = spec.workload.ops().iter().any(|share| share.op != Op::Read) || spec.create;
+        let writes = spec.workload.ops().iter().any(|share| share.op.moves_towards_device()) || spec.create;
         let unstable = if writes && stability == Stability::Unstable {
             let cell_bytes = block_bytes.min(u64::from(write_bytes_max));
             UnstableStore::new(options.keep, cell_bytes, calls_max)?

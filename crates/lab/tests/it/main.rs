@@ -40,6 +40,7 @@ mod verdict_load;
 mod verdict_local;
 mod verdict_memory;
 mod verdict_network;
+mod verdict_protocol;
 mod verdict_proxy;
 mod verdict_quality;
 mod verdict_record;

@@ -48,7 +48,7 @@ fn measured(segment: &SegmentSummary, summary: &Summary) -> SegmentReading {
         Segment::NetworkLoss => shown(largest(summary, |cell| cell.retransmit_count), |count| {
             format!("{} resent", counted(count, "segment"))
         }),
-        Segment::ClientCache | Segment::ServerCache => {
+        Segment::ClientCache | Segment::ServerCache if segment.ceiling_bytes_per_s.is_none() => {
             shown(cache_share(summary), |share| format!("{} of bytes", percent(share)))
         }
         Segment::DeviceLatency => shown(device_wait(summary), |wait| format!("{} a request", span(wait))),

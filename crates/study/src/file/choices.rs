@@ -50,6 +50,7 @@ choices! {
         "append" = Op::Append,
         "stat" = Op::Stat,
         "delete" = Op::Delete,
+        "ping" = Op::Ping,
     }
     // Those with a parameter have a key of their own for it.
     Order {
