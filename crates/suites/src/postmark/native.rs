@@ -64,7 +64,7 @@ fn phases(outcome: &PostmarkOutcome, request: &Request) -> String {
             _ => (transactions, "Done"),
         };
         let step = (transactions / 10).max(1);
-        let dots = usize::try_from(done / step).unwrap_or_default();
+        let dots = usize::try_from(done.div_ceil(step)).unwrap_or_default();
         lines.push(format!("Performing transactions{}{ending}", ".".repeat(dots)));
     }
     if !broken(PostmarkPhase::Create) && !broken(PostmarkPhase::Transactions) {
@@ -92,9 +92,11 @@ mod tests {
     }
 
     #[test]
-    fn a_dot_stands_for_a_tenth_of_the_transactions() {
+    fn a_dot_stands_for_a_tenth_of_the_transactions_that_has_begun() {
         // Read off the original, which ends with a division by zero below ten.
-        for (transactions, dots) in [(500, 10), (12, 12), (40, 10), (30, 10), (19, 19), (25, 12), (9, 9)] {
+        for (transactions, dots) in
+            [(500, 10), (12, 12), (40, 10), (30, 10), (19, 19), (25, 13), (47, 12), (101, 11), (9, 9)]
+        {
             let line = format!("Performing transactions{}Done\n", ".".repeat(dots));
             assert!(
                 printed_phases(PostmarkEnd::Whole, transactions, false).contains(&line),
