@@ -6,10 +6,13 @@ use clap::{Args, ValueEnum};
 use narrows_model::{Bytes, Target};
 use std::path::PathBuf;
 
+const TARGET_HELP: &str = "A folder, a file (only read), an export or an endpoint: PATH, nfs://HOST/EXPORT/PATH, \
+                           tcp://HOST:PORT/disk, tcp://HOST:PORT/memory";
+
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CheckArguments {
-    /// A folder, a file (only read), an export or an endpoint: PATH, nfs://HOST/EXPORT/PATH, tcp://HOST:PORT/disk, tcp://HOST:PORT/memory
-    #[arg(default_value = ".", value_parser = parse_target)]
+    /// What is checked.
+    #[arg(default_value = ".", value_parser = parse_target, help = TARGET_HELP)]
     pub(crate) target: Target,
     /// Measure the server's side too: `self` starts an endpoint in TARGET, HOST:PORT connects to one that serves TARGET
     #[arg(long, value_name = "self|HOST:PORT")]

@@ -33,7 +33,7 @@ pub(crate) enum ResolvedTargetKind {
     /// A folder of an NFS server; the load makes a folder for its test files inside it.
     Exported {
         /// Our own folder in it; `None` when only a plan is asked for.
-        own: Option<NfsFolder>,
+        own: Option<Box<NfsFolder>>,
         /// Room for files, as the server says.
         free_bytes: Option<Bytes>,
     },
@@ -209,7 +209,7 @@ fn exported(
             let own = if arguments.output.plan {
                 None
             } else {
-                Some(measurement::make_nfs(&address, nonce, clock)?)
+                Some(Box::new(measurement::make_nfs(&address, nonce, clock)?))
             };
             Ok(ResolvedTargetKind::Exported { own, free_bytes })
         }
