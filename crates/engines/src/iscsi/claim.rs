@@ -2,7 +2,7 @@
 //!
 //! A unit that holds anything is never written, unless the address names it by its serial number. What is written is from
 //! the unit's beginning on: the mark, and from the second MiB on the data of each client. Whoever writes checks the mark
-//! first. Two runs that claim one unit within the same moment are told apart by the mark that is read back.
+//! first. Two runs that claim one unit within the same moment are distinguished by the mark that is read back.
 
 use super::contents::describe;
 use super::portal::IscsiPortal;

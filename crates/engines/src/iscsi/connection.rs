@@ -53,7 +53,7 @@ pub(super) struct BrokenSession {
 
 /// How far the end of a session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Leaving {
+enum LogoutState {
     No,
     /// It gets no more commands, and is ended once it has none in flight.
     Wanted,
@@ -73,7 +73,7 @@ pub(super) struct UnitConnection {
     arrived: Box<[u8]>,
     arrived_bytes: usize,
     incoming: Option<IncomingData>,
-    leaving: Leaving,
+    leaving: LogoutState,
     /// Commands that are assigned to it.
     assigned_count: usize,
     /// What connections that ended have counted.
@@ -95,7 +95,7 @@ impl UnitConnection {
             arrived: vec![0; whole_bytes.max(ARRIVED_BYTES)].into_boxed_slice(),
             arrived_bytes: 0,
             incoming: None,
-            leaving: Leaving::No,
+            leaving: LogoutState::No,
             assigned_count: 0,
             past: None,
         };
@@ -117,7 +117,7 @@ impl UnitConnection {
 
     /// Whether it takes commands, as far as this side is concerned.
     pub(super) fn takes_commands(&self) -> bool {
-        self.is_open() && self.leaving == Leaving::No
+        self.is_open() && self.leaving == LogoutState::No
     }
 
     /// Whether the target takes another command.
@@ -135,7 +135,7 @@ impl UnitConnection {
         self.keep(&session.take_kept())?;
         self.parameters = session.parameters;
         self.numbers = session.numbers;
-        self.leaving = Leaving::No;
+        self.leaving = LogoutState::No;
         self.socket = Ok(DataSocket::new(session.socket)?);
         Ok(())
     }
@@ -162,8 +162,8 @@ impl UnitConnection {
 
     /// The session gets no more commands, and ends.
     pub(super) fn leave(&mut self) {
-        if self.leaving == Leaving::No {
-            self.leaving = Leaving::Wanted;
+        if self.leaving == LogoutState::No {
+            self.leaving = LogoutState::Wanted;
         }
     }
 
@@ -179,8 +179,8 @@ impl UnitConnection {
 
     /// Sends what the socket takes at once.
     pub(super) fn flush(&mut self, load: &mut UnitLoad) {
-        if self.leaving == Leaving::Wanted && self.assigned_count == 0 && self.is_open() {
-            self.leaving = Leaving::Asked;
+        if self.leaving == LogoutState::Wanted && self.assigned_count == 0 && self.is_open() {
+            self.leaving = LogoutState::Asked;
             self.sending.push_control(logout(LOGOUT_TAG, self.numbers.to_send()), CountedPdu::Logout);
         }
         loop {
@@ -217,18 +217,15 @@ impl UnitConnection {
             let Ok(socket) = &self.socket else { return Ok(()) };
             let free = &mut self.arrived[self.arrived_bytes..];
             let direct = self.incoming.filter(|data| self.arrived_bytes == 0 && data.missing_bytes() > 0);
-            let (read, offered) = match direct {
-                Some(data) => {
-                    let at_bytes = data.part.offset_bytes + u32::try_from(data.arrived_bytes).unwrap_or(0);
-                    let slot = load.slot_part(data.task, at_bytes, data.missing_bytes());
-                    let offered = slot.len() + free.len();
-                    let parts = &mut [IoSliceMut::new(slot), IoSliceMut::new(free)];
-                    (socket.receive(parts, wait_mode), offered)
-                }
-                None => {
-                    let offered = free.len();
-                    (socket.receive(&mut [IoSliceMut::new(free)], wait_mode), offered)
-                }
+            let (read, offered) = if let Some(data) = direct {
+                let at_bytes = data.part.offset_bytes + u32::try_from(data.arrived_bytes).unwrap_or(0);
+                let slot = load.slot_part(data.task, at_bytes, data.missing_bytes());
+                let offered = slot.len() + free.len();
+                let parts = &mut [IoSliceMut::new(slot), IoSliceMut::new(free)];
+                (socket.receive(parts, wait_mode), offered)
+            } else {
+                let offered = free.len();
+                (socket.receive(&mut [IoSliceMut::new(free)], wait_mode), offered)
             };
             wait_mode = WaitMode::Never;
             let length = match read {
@@ -286,16 +283,16 @@ impl UnitConnection {
     ) -> Result<(), EngineError> {
         while self.is_open() {
             if self.incoming.is_some() {
-                match self.take_data(input, load, out)? {
-                    true => continue,
-                    false => return Ok(()),
+                if !self.take_data(input, load, out)? {
+                    return Ok(());
                 }
+                continue;
             }
             let limit = self.parameters.receive_bytes_max as usize;
             let head = match read_head(input, self.parameters.digests, limit) {
                 Ok(Some(head)) => head,
                 Ok(None) => return Ok(()),
-                Err(fault) => return self.fault(fault, load),
+                Err(fault) => return self.fault(&fault, load),
             };
             let is_partial = input.len() < head.whole_bytes();
             if is_partial && head.header.kind() == Some(PduKind::DataIn) && head.data_bytes > 0 {
@@ -310,7 +307,7 @@ impl UnitConnection {
             let pdu = match whole(&head, input) {
                 Ok(Some(pdu)) => pdu,
                 Ok(None) => return Ok(()),
-                Err(fault) => return self.fault(fault, load),
+                Err(fault) => return self.fault(&fault, load),
             };
             *input = &input[pdu.whole_bytes..];
             self.handle(&pdu, load, out)?;
@@ -343,7 +340,7 @@ impl UnitConnection {
         self.incoming = None;
         let slot = load.slot_part(task, part.offset_bytes, head.data_bytes);
         if let Err(fault) = head.check_data(slot, tail) {
-            self.fault(fault, load)?;
+            self.fault(&fault, load)?;
             return Ok(false);
         }
         self.numbers.take(numbers(PduKind::DataIn, &head.header));
@@ -354,7 +351,7 @@ impl UnitConnection {
     }
 
     /// What was changed on the way ends the connection, as error recovery level 0 demands; what cannot be meant, the load.
-    fn fault(&mut self, fault: PduFault, load: &mut UnitLoad) -> Result<(), EngineError> {
+    fn fault(&mut self, fault: &PduFault, load: &mut UnitLoad) -> Result<(), EngineError> {
         let why = load.portal.malformed("receive", fault.to_string());
         match fault {
             PduFault::Malformed(_) => Err(why),

@@ -145,14 +145,12 @@ impl UnitLoad {
             self.counts.strays += 1;
             return Ok(());
         };
-        match command_status(header) {
-            Some(status) => self.status(index, status, ScsiSense::from_response(data), pdu_bytes, out),
-            None => {
-                self.answered(index, pdu_bytes, true);
-                self.ended(index, Err(EREMOTEIO), out);
-                Ok(())
-            }
+        if let Some(status) = command_status(header) {
+            return self.status(index, status, ScsiSense::from_response(data), pdu_bytes, out);
         }
+        self.answered(index, pdu_bytes, true);
+        self.ended(index, Err(EREMOTEIO), out);
+        Ok(())
     }
 
     fn answered(&mut self, index: u32, pdu_bytes: usize, is_error: bool) {

@@ -60,6 +60,7 @@ const TIMEOUT_NS: u64 = 10_000_000_000;
 /// Options of a study.
 #[derive(Debug, Clone, Copy, serde::Deserialize)]
 #[serde(default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a key of its own in a study")]
 struct IscsiOptions {
     sessions: u64,
     header_digest: bool,
@@ -308,13 +309,12 @@ fn open_sessions(
     let mut connections = Vec::with_capacity(count);
     let mut next = Some(session);
     while connections.len() < count {
-        let mut session = match next.take() {
-            Some(first) => first,
-            None => {
-                let mut more = UnitSession::open(&portal, options, None, portal.deadline())?;
-                check_same(&mut more, facts)?;
-                more
-            }
+        let mut session = if let Some(first) = next.take() {
+            first
+        } else {
+            let mut more = UnitSession::open(&portal, options, None, portal.deadline())?;
+            check_same(&mut more, facts)?;
+            more
         };
         counts.add(&std::mem::take(&mut session.counts));
         let index = connections.len();
