@@ -171,7 +171,7 @@ impl RouteBuilder<'_> {
             }
             Cut::EarlyPath => self.path(&mut route, &RequestCall { bytes: payload, durable: false, ..call }),
             Cut::DirectPath | Cut::ChangedPath | Cut::Path => {
-                self.path(&mut route, &RequestCall { bytes: payload, ..call })
+                self.path(&mut route, &RequestCall { bytes: payload, ..call });
             }
         }
         route
