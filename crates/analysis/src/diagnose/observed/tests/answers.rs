@@ -31,7 +31,7 @@ fn every_published_figure_has_its_golden_answer() {
     for [file, observation, published, answer, why] in answers() {
         let named = files.entry(file.clone()).or_insert_with(|| {
             let all = example(&file);
-            diagnose_cases(&Cases::of_file(&all)).1.into_iter().collect()
+            diagnose_cases(&Cases::of_file(&all)).by_load.into_iter().collect()
         });
         let all = example(&file);
         assert!(all.observations.iter().any(|one| one.id == observation), "{file}: no {observation}");
