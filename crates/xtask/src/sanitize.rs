@@ -17,7 +17,7 @@ const TOOLCHAIN: &str = "nightly";
 const TARGETS: [(&str, &str); 2] =
     [("x86_64", "x86_64-unknown-linux-gnu"), ("aarch64", "aarch64-unknown-linux-gnu")];
 
-/// Stands for the folder of the workspace in a value of the environment.
+/// What is replaced by the folder of the workspace in a value of the environment.
 const ROOT: &str = "{root}";
 
 /// One run of one tool.

@@ -19,7 +19,10 @@ pub(super) fn metrics(data: &CellData) -> Vec<Metric> {
     let arrival = data.rpc.as_ref().and_then(|rpc| rpc.arrival_quantile(FAST_REPLY_QUANTILE));
     // Of writes, the round trip of the data's sender is this one.
     let reads = !data.cell.workload.op.moves_towards_device();
-    let round_trip = of_client(data).filter(|_| reads).map(|tcp| tcp.rtt_ns.as_secs_f64()).filter(|seconds| *seconds > 0.0);
+    let round_trip = of_client(data)
+        .filter(|_| reads)
+        .map(|tcp| tcp.rtt_ns.as_secs_f64())
+        .filter(|seconds| *seconds > 0.0);
     [(REPLY_ARRIVAL_BYTES_PER_S, arrival, "bytes/s"), (TCP_ROUND_TRIP_S, round_trip, "s")]
         .into_iter()
         .filter_map(|(id, value, unit)| {

@@ -87,7 +87,7 @@ impl PduCounts {
     pub(super) fn to_model(&self) -> RpcCounters {
         RpcCounters {
             procedures: self.kinds.to_model(|index| NAMES[index]),
-            arrivals: Default::default(),
+            arrivals: Vec::new(),
             events: RpcEvents {
                 reconnect_count: self.reconnects,
                 stray_reply_count: self.strays,

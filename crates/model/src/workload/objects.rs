@@ -84,6 +84,7 @@ pub enum ObjectDraws {
 }
 
 impl ObjectDraws {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_own(&self) -> bool {
         *self == Self::Own
     }

@@ -95,16 +95,13 @@ pub fn import(
     let decoded = decode::decode(bytes);
     let text: &str = decoded.as_ref().map_or("", |decoded| &decoded.text);
     let mut findings = Findings::new(name, text);
-    let mut made = match &decoded {
-        Err(complaint) => {
-            findings.add(&(0..0), complaint.clone());
-            Import::default()
-        }
-        Ok(_) => {
-            let shown = page::is_page(text).then(|| page::shown(text));
-            let given = GivenText { text, shown: shown.as_deref() };
-            read(given, importer, completion, &mut findings)
-        }
+    let mut made = if let Err(complaint) = &decoded {
+        findings.add(&(0..0), complaint.clone());
+        Import::default()
+    } else {
+        let shown = page::is_page(text).then(|| page::shown(text));
+        let given = GivenText { text, shown: shown.as_deref() };
+        read(given, importer, completion, &mut findings)
     };
     findings.into_result()?;
     made.remarks.extend(decoded.ok().and_then(|decoded| decoded.remark));

@@ -122,6 +122,7 @@ impl OnFolder for Request {
     }
 
     fn output_files(&self) -> Result<Vec<OutputFile>, String> {
+        const SHEET: &str = "the spreadsheet as CSV, which is text and not the binary file of IOzone";
         if self.is_throughput() && self.surface_svg.is_some() {
             return Err(
                 "--surface-svg: several processes (-t, -l, -u) have no surface of sizes to draw; omit them, or use \
@@ -129,7 +130,6 @@ impl OnFolder for Request {
                     .to_owned(),
             );
         }
-        const SHEET: &str = "the spreadsheet as CSV, which is text and not the binary file of IOzone";
         let all: [(_, Option<PathBuf>, _, OutputTextFn); 3] = [
             ("-b", self.options.sheet_file.as_ref().map(PathBuf::from), SHEET, sheet::csv),
             ("--surface-csv", self.surface_csv.clone(), "every figure as CSV", surface::csv),

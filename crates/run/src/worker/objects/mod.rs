@@ -54,6 +54,7 @@ pub(super) struct ObjectLoad {
 
 /// What is there, and what decides the next request.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one for each worker, made once and never moved")]
 enum ObjectChoices {
     Own { pool: ObjectPool, law: ObjectSequence },
     Postmark(Box<PostmarkDraws>),

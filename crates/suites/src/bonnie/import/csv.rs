@@ -107,8 +107,8 @@ fn read_by_layout(layout: &CsvLayout, row: &[TextWord<'_>], findings: &mut Findi
     run.seek_processes = count(layout.seeks.map(|index| index + 1));
     run.has_chunk_field = layout.chunk.is_some();
     run.files = field(layout.files()).and_then(|files| leading(&files.text));
-    let sizes = [layout.files(), layout.files() + 1].into_iter().filter_map(field);
-    run.links = sizes.filter_map(|word| LinkKind::named(&word.text)).next();
+    let mut sizes = [layout.files(), layout.files() + 1].into_iter().filter_map(field);
+    run.links = sizes.find_map(|word| LinkKind::named(&word.text));
     for (index, figure) in run.figures.iter_mut().enumerate() {
         let at = if index < DATA_PHASES {
             layout.data + 2 * index

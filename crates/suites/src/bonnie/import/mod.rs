@@ -58,15 +58,14 @@ fn read(text: &str, completion: &ImportOptions, findings: &mut Findings<'_>) -> 
             run.name = format!("{} #{count}", run.name);
         }
         made.remarks.extend(remarks(run));
-        match completion.device_count {
-            Some(count) => made.observations.ceilings.extend(run.ceilings(count)),
-            None => {
-                let mut all = run.observations();
-                if completion.client_memory.is_none() {
-                    made.remarks.extend(assume_memory(run, &mut all));
-                }
-                made.observations.observations.extend(all);
+        if let Some(count) = completion.device_count {
+            made.observations.ceilings.extend(run.ceilings(count));
+        } else {
+            let mut all = run.observations();
+            if completion.client_memory.is_none() {
+                made.remarks.extend(assume_memory(run, &mut all));
             }
+            made.observations.observations.extend(all);
         }
     }
     if completion.device_count.is_some() {

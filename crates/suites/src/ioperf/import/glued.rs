@@ -77,7 +77,7 @@ fn sizes(rows: &[Vec<TextWord<'_>>]) -> Vec<String> {
 }
 
 /// The file size and the first figure, where the former is that of another row and of one alone.
-fn split_size<'t>(row: &mut Vec<TextWord<'t>>, sizes: &[String]) {
+fn split_size(row: &mut Vec<TextWord<'_>>, sizes: &[String]) {
     let Some(place) = row.len().checked_sub(FIGURES) else { return };
     let Some(first) = row.get(place).cloned() else { return };
     let rest_of = |size: &String| {
