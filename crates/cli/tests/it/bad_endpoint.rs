@@ -139,7 +139,7 @@ fn killed_server(line: &str, folder: &Path) -> crate::support::Seen {
     let target = format!("tcp://{}/memory", served.address);
     let words =
         ["check", &target, "--block", "4KiB", "--depth", "1", "--cell-seconds", "0.5", "--out", "record"];
-    let mut check = Running::start(folder, &words);
+    let mut check = Running::start(folder, &[&words[..], &["--whole-plan"]].concat());
     check.wait_for(line);
     served.kill9();
     check.end()

@@ -59,7 +59,7 @@ fn targets_of_other_versions_come_with_what_to_do_instead() {
 
 #[test]
 fn targets_without_a_storage_path_are_refused() {
-    refused(&["nfs://h/e"], 2, &["nfs://h/e", "nothing cuts its path yet", "narrows run", "mount it"]);
+    refused(&["nfs://127.0.0.1:1/e"], 3, &["nfs://127.0.0.1:1/e", "connect"]);
     refused(&["iscsi://h/iqn.x/0"], 2, &["iscsi://h/iqn.x/0", "nothing cuts its path yet", "narrows run"]);
     refused(&["iscsi://h/i/0"], 2, &["begins with iqn.", "iscsi://HOST"]);
     refused(&["nfs:h"], 2, &["misses `//`", "nfs://HOST"]);

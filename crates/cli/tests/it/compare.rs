@@ -166,7 +166,7 @@ fn what_is_no_record_is_told_of_both_at_once() {
     run(folder.path(), &["compare", "x", "y"]).assert_said(2, &["x/", "y/", hint]).assert_no_result();
     fs::write(folder.path().join("file"), "x").unwrap();
     let seen = run(folder.path(), &["compare", "a", "file"]);
-    seen.assert_said(2, &["file is a file", hint]).assert_no_result();
+    seen.assert_said(2, &["a is no record of a suite", "file cannot be imported"]).assert_no_result();
     let path = folder.path().join("b/manifest.json");
     let text = fs::read_to_string(&path).unwrap().replace("narrows.record/1", "narrows.record/7");
     fs::write(path, text).unwrap();

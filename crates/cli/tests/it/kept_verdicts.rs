@@ -130,7 +130,7 @@ fn bars_of_kept_records_say_what_the_statements_say() {
     let mut bars = 0;
     for record in entries("tests/kept/records") {
         let folder = tempfile::tempdir().unwrap();
-        let seen = run(folder.path(), &["diagnose", &record.display().to_string()]);
+        let seen = run(folder.path(), &["diagnose", "--detail", &record.display().to_string()]);
         let found = verdict_text::contradictions(&seen.stdout);
         assert!(found.is_empty(), "{}: {}\n{}", stem(&record), found.join("\n"), seen.stdout);
         bars += verdict_text::decided_bars(&seen.stdout);

@@ -50,6 +50,12 @@ struct GaugeRow<'a> {
     used_ratio: Option<f64>,
 }
 
+impl GaugeRow<'_> {
+    fn is_measured(&self) -> bool {
+        self.mark.0 != PathMark::Unmeasured
+    }
+}
+
 /// The segments that limit and the fullest others with a bar each, `bars_max` where not more of them limit; the rest by
 /// name.
 fn path(summary: &Summary, bars_max: usize, style: &Style) -> String {
@@ -58,7 +64,7 @@ fn path(summary: &Summary, bars_max: usize, style: &Style) -> String {
     let limits = |row: &&GaugeRow<'_>| row.mark.0 == PathMark::Limits;
     let mut shown: Vec<Segment> = rows.iter().filter(limits).map(|row| row.segment.id).collect();
     let mut others: Vec<&GaugeRow<'_>> =
-        rows.iter().filter(|row| !limits(row) && row.used_ratio.is_some()).collect();
+        rows.iter().filter(|row| !limits(row) && row.is_measured() && row.used_ratio.is_some()).collect();
     others.sort_by(|a, b| b.used_ratio.unwrap_or(0.0).total_cmp(&a.used_ratio.unwrap_or(0.0)));
     let room = bars_max.saturating_sub(shown.len());
     shown.extend(others.iter().take(room).map(|row| row.segment.id));
