@@ -139,7 +139,7 @@ fn a_file_system_that_fills_in_mid_run_ends_in_a_partial_record() {
     let Some(lab) = lab() else { return };
     let disk = Mounted::ext4(&lab, "disk", 64, "rw");
     let words = ["check", disk.path().to_str().unwrap(), "--out", "record", "--op", "read"];
-    let times = ["--cell-seconds", "1", "--seconds", "20", "--block", "4KiB", "--depth", "1"];
+    let times = ["--cell-seconds", "1", "--seconds", "20", "--block", "4KiB", "--depth", "1", "--whole-plan"];
     let mut running = lab.start("check", narrows(&lab, &[&words[..], &times].concat())).unwrap();
     running.wait_for_line("[1/", SOON).unwrap();
     fill(disk.path());

@@ -51,8 +51,11 @@ impl PreparedObjects {
     }
 }
 
+/// Workers that end apart have synced what they wrote.
 fn is_asked(workload: &Workload) -> bool {
-    workload.sync == SyncPolicy::AfterEnd && workload.ops().iter().any(|share| share.op == Op::Write)
+    !workload.edges.ends_apart
+        && workload.sync == SyncPolicy::AfterEnd
+        && workload.ops().iter().any(|share| share.op == Op::Write)
 }
 
 fn failure(error: &EngineError) -> ErrorCount {
