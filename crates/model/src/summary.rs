@@ -27,7 +27,7 @@ use crate::factor::Factor;
 use crate::fault::ErrorCount;
 use crate::inventory::Inventory;
 use crate::plan::{SkippedCell, SuiteSource, Topology};
-use crate::rpc::{ProcedureCounters, RpcEvents};
+use crate::rpc::{PhaseCounters, ProcedureCounters, RpcEvents};
 use crate::segment::Segment;
 use crate::server::ServerFacts;
 use crate::target::Target;
@@ -309,6 +309,9 @@ pub struct CellSummary {
     /// What happened to its calls beyond their replies; `None` where none is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol_events: Option<RpcEvents>,
+    /// Phases of its calls; empty where none are distinguished.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protocol_phases: Vec<PhaseCounters>,
     /// Requests with their replies; `None` where not counted.
     pub round_trip_count: Option<u64>,
     /// Messages one way, both directions; `None` where not counted.

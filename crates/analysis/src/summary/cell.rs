@@ -14,9 +14,8 @@ use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan};
 
 /// The summary of one cell.
 pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search) -> CellSummary {
-    let rates = rates::rates(data);
-    let traffic = bytes::traffic(data, machines);
-    let windows = quality::windows(data);
+    let (rates, traffic) = (rates::rates(data), bytes::traffic(data, machines));
+    let (windows, rpc) = (quality::windows(data), data.rpc.clone().unwrap_or_default());
     let (response, workload) = (data.response.whole(), &data.cell.workload);
     let (rate_bytes_per_s, ops_per_s) = delivered(data, &rates, &traffic);
     let steadiness = quality::steadiness(data, &windows);
@@ -60,8 +59,9 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         per_client: data.clients.iter().map(client).collect(),
         errors: data.errors.clone(),
         verification: data.verification.clone(),
-        protocol: data.rpc.as_ref().map(|rpc| rpc.procedures.clone()).unwrap_or_default(),
         protocol_events: data.rpc.as_ref().map(|rpc| rpc.events),
+        protocol: rpc.procedures,
+        protocol_phases: rpc.phases,
         round_trip_count: None,
         message_count: None,
         io_count: None,

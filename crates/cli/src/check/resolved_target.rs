@@ -66,7 +66,7 @@ impl ResolvedTarget {
             Target::Scheme { engine, .. } if engine.declaration().stores_data => {
                 return Err(CommandFailure::bad_input(format!(
                     "{}: a check of this kind of target is not supported, because nothing cuts its path yet; measure it \
-                     with a study (`narrows run`), or mount it and give the path",
+                     with a study (`narrows run`), or give the path where it is mounted",
                     arguments.target
                 )));
             }

@@ -30,7 +30,7 @@ use std::path::PathBuf;
 pub(crate) use costs::check_costs;
 pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect, monitor};
 pub(crate) use folder::{
-    PATHS_ALLOWED, PathFound, PathProblem, examine, leftovers, look_at, machine, make, make_nfs,
+    PATHS_ALLOWED, PathFound, PathProblem, examine, leftovers, look_at, machine, make, make_place,
 };
 pub(crate) use owner::{epoch_seconds, test_folder_state};
 pub(crate) use random::random_u64;

@@ -21,14 +21,16 @@ fn a_scheme_nobody_knows_is_named_with_those_that_are() {
 
 #[test]
 fn targets_of_other_versions_come_with_what_to_do_instead() {
-    for target in ["iscsi://h/i/0", "s3://b/p", "block:/dev/sda", "mpiio:x"] {
+    for target in ["iscsi://h/i/0", "block:/dev/sda", "mpiio:x"] {
         refused(&[target], 2, &[target, "is not supported by this version", "narrows serve"]);
     }
 }
 
 #[test]
 fn targets_without_a_storage_path_are_refused() {
-    refused(&["nfs://h/e"], 2, &["nfs://h/e", "nothing cuts its path yet", "narrows run", "mount it"]);
+    refused(&["nfs://h/e"], 2, &["nfs://h/e", "nothing cuts its path yet", "narrows run", "is mounted"]);
+    refused(&["s3://bucket/p"], 2, &["s3://bucket/p", "nothing cuts its path yet", "narrows run"]);
+    refused(&["s3://bucket/p?endpoint=http://k:secret@h"], 2, &["a user or a password"]);
     refused(&["nfs:h"], 2, &["misses `//`", "nfs://HOST"]);
     refused(&["null:"], 2, &["null:", "give a folder"]);
     refused(&["sim:disk"], 2, &["sim:disk", "give a folder"]);

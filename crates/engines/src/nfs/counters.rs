@@ -94,6 +94,7 @@ impl CallCounts {
                 short_read_count: self.short_reads,
                 stray_reply_count: self.strays,
             },
+            phases: Vec::new(),
         }
     }
 }

@@ -23,10 +23,8 @@ mod unstable;
 #[cfg(test)]
 mod tests;
 
-pub use own_folder::NfsFolder;
-
 use self::core::LoadCore;
-use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
+use crate::contract::{Engine, EngineFactory, OpenSpec, OwnPlace, PlaceRequest, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::slots::checked_depth;
 use crate::socket::connection_facts;
@@ -47,6 +45,7 @@ use narrows_sys::buffer::AlignedBuffer;
 use narrows_sys::entropy::member_seed;
 use narrows_wire::nfs::attributes::FileHandle;
 use narrows_wire::nfs::block::Stability;
+use own_folder::NfsFolder;
 use recovery_state::{REWRITES_MAX, Recovery};
 use server::NfsServer;
 use session::{RpcSession, first_xid};
@@ -178,6 +177,14 @@ impl EngineFactory for NfsFactory {
     /// There is nothing of a server's files in this machine's page cache.
     fn bring_cache_to(&self, _spec: &OpenSpec, _state: CacheState) -> Result<Option<f64>, EngineError> {
         Ok(None)
+    }
+
+    fn own_place(
+        &self,
+        target: &Target,
+        request: &PlaceRequest<'_>,
+    ) -> Result<Option<Box<dyn OwnPlace>>, EngineError> {
+        Ok(Some(Box::new(NfsFolder::create(&address_of(target)?, request)?)))
     }
 
     fn remove(&self, spec: &OpenSpec) -> Result<(), EngineError> {

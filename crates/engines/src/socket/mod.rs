@@ -7,6 +7,6 @@ mod facts;
 mod waits;
 
 pub(crate) use data_socket::{DataSocket, LONG_NS, WaitMode};
-pub(crate) use facts::connection_facts;
-pub use facts::{ConnectionLocality, tcp_counters};
-pub(crate) use waits::{SocketWaits, Waited, poll_socket};
+pub use facts::{ConnectionLocality, connection_facts, tcp_counters};
+pub(crate) use waits::poll_socket;
+pub use waits::{SocketWaits, Waited};

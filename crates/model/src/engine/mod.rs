@@ -18,6 +18,7 @@ pub mod nfs;
 pub mod null;
 pub mod objects;
 pub mod psync;
+pub mod s3;
 pub mod sim;
 pub mod stdio;
 pub mod uring;
@@ -69,6 +70,7 @@ engines! {
     Objects = objects, "Whole files: created, read, stat, deleted.";
     Endpoint = endpoint, "A `narrows serve` endpoint.";
     Nfs = nfs, "An NFS server, without a mount.";
+    S3 = s3, "Objects of a bucket.";
     // new engine: name
 }
 
