@@ -8,6 +8,7 @@ pub(crate) mod ledger;
 pub(crate) mod others;
 pub(crate) mod strace;
 pub(crate) mod study;
+pub(crate) mod versity;
 
 use std::any::Any;
 use std::io::Write as _;
@@ -39,6 +40,11 @@ pub(crate) fn lab_with_nfs() -> Option<Lab> {
     };
     let available = narrows_lab::available();
     lab_where(available.and_then(|()| has("ganesha.nfsd")).and_then(|()| has("rpcbind")))
+}
+
+/// A lab that can have an S3 server; or nothing, as [`lab`].
+pub(crate) fn lab_with_s3() -> Option<Lab> {
+    lab_where(narrows_lab::available().and_then(|()| versity::program().map(drop)))
 }
 
 #[allow(clippy::print_stdout, reason = "the reason of a skipped test must be seen")]
