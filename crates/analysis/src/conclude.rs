@@ -1,6 +1,6 @@
 //! The steps of the analysis one after the other: figures, prediction, verdict, doubts.
 
-use crate::diagnose::{diagnose_cells, diagnose_relay};
+use crate::diagnose::{CaseDiagnosis, diagnose_cells, diagnose_relay};
 use crate::doubts::doubts;
 use crate::input::Input;
 use crate::predict::predict;
@@ -25,9 +25,19 @@ pub fn conclude(mut summary: Summary) -> Summary {
         summary.doubts = doubts(&summary);
         return summary;
     }
-    let (diagnosis, by_cell) = diagnose_cells(&summary);
-    for (cell, segment) in by_cell {
+    let CaseDiagnosis { diagnosis, by_load, uses } = diagnose_cells(&summary);
+    for (cell, segment) in by_load {
         mark(&mut summary, &cell, segment);
+    }
+    for segment in &mut summary.segments {
+        let is_decided = diagnosis.limiting.iter().any(|entry| entry.segment == segment.id)
+            || diagnosis.exonerated.iter().any(|entry| entry.segment == segment.id);
+        segment.uses = uses.get(&segment.id).cloned().unwrap_or_default();
+        if let Some(first) = segment.uses.first() {
+            segment.utilisation_ratio = Some(first.used_ratio);
+        } else if is_decided {
+            segment.utilisation_ratio = None; // Decided by no share: one of another load would contradict it.
+        }
     }
     summary.diagnosis = diagnosis;
     summary.doubts = doubts(&summary);

@@ -4,7 +4,8 @@
 //! Everything here is pure: no files, no clock, no threads, no output, so that a recorded run can be analysed
 //! again elsewhere and gives the same verdict. The steps, each of which can be called alone:
 //! [`summarize`] (figures), [`predict`] (what the segments promise the path), [`diagnose`] (what limits),
-//! [`refinement`] (what is worth measuring next), [`doubts`] (whether the run can be relied on). [`analyse`] does all but
+//! [`outlook`] (which loads are
+//! decided), [`refinement`] (what is worth measuring next), [`doubts`] (whether the run can be relied on). [`analyse`] does all but
 //! the refinement.
 //!
 //! Deliberately absent: measurement, rendering of whole reports (only single numbers, by `model::quantity`), and any
@@ -24,8 +25,10 @@ mod doubts;
 mod effects;
 mod explain;
 mod facts;
+mod figures;
 mod input;
 mod method;
+mod outlook;
 mod predict;
 mod refine;
 pub mod rules;
@@ -46,8 +49,10 @@ pub use diagnose::{diagnose, diagnose_observations, diagnosis_document};
 pub use doubts::{Trust, doubts, trust};
 pub use effects::{Effect, Gain, effects};
 pub use explain::{Explanation, explain, topics};
+pub use figures::{NamedFigures, compare_figures};
 pub use input::{Input, RunFacts};
 pub use method::calls::per_call;
+pub use outlook::{LoadStanding, Outlook, outlook};
 pub use predict::predict;
 pub use refine::{Suspect, refinement};
 pub use summary::{Summarizer, summarize};

@@ -3,6 +3,8 @@
 //! Uses nothing but public interfaces, so that the example that fits the confidence can include this file.
 
 #[cfg(test)]
+pub(crate) mod by_protocol;
+#[cfg(test)]
 pub(crate) mod injected;
 #[cfg(test)]
 pub(crate) mod observed;
@@ -156,14 +158,24 @@ fn refining_cells(plan: &Plan, summary: &Summary) -> Vec<Cell> {
 
 #[cfg(test)]
 fn driven(profile: &SimProfile, plan: &Plan) -> Summary {
+    analysed(profile, plan, &machine_events(profile, plan))
+}
+
+/// What a run of `plan` on this machine reports.
+#[cfg(test)]
+fn machine_events(profile: &SimProfile, plan: &Plan) -> Vec<narrows_model::Event> {
     let mut driven = plan.clone();
     for cell in driven.cells.iter_mut().filter(|cell| cell.cut == Cut::NetworkStream) {
         cell.workload.queue_depth = DEPTHS[1];
     }
-    let events = narrows_sim::simulate(profile, &driven).expect("the machine can be simulated");
+    narrows_sim::simulate(profile, &driven).expect("the machine can be simulated")
+}
+
+#[cfg(test)]
+fn analysed(profile: &SimProfile, plan: &Plan, events: &[narrows_model::Event]) -> Summary {
     let inventory = narrows_sim::inventory(profile);
     let manifest = RunFacts::default();
-    narrows_analysis::analyse(&Input { manifest, plan, inventory: &inventory, events: &events })
+    narrows_analysis::analyse(&Input { manifest, plan, inventory: &inventory, events })
 }
 
 /// The analysis of a machine with two devices, each loaded alone and then both together.
@@ -369,5 +381,6 @@ pub(crate) fn unread_counters(role: Role, at_ns: Nanos) -> CounterSample {
         workers: None,
         threads: None,
         foreign_cpu: None,
+        nfs_mounts: Vec::new(),
     }
 }

@@ -15,6 +15,9 @@ pub(crate) const RAISED_RATIO: f64 = 1.03;
 /// Above this share of a measured ceiling, or of the time of one request, the cut did not do what the path does (a cache,
 /// a read-ahead or a buffer helps the path): it is no measure of the segment then.
 pub(crate) const BEYOND_RATIO: f64 = 1.25;
+/// A residual above this share of the composed rate is not explained by the errors of cuts, which repeat within a few percent
+/// each, and lowers the confidence (methodology, section 11).
+pub(crate) const HARDLY_EXPLAINED_RATIO: f64 = 0.15;
 /// A residual above this share of the measured rate is unexplained (methodology, section 11).
 pub const UNEXPLAINED_RATIO: f64 = 0.25;
 /// Two figures of one case that are this far apart cannot both be what they seem: real data contradict themselves by a

@@ -3,6 +3,7 @@
 use crate::thresholds::BARELY_CONFIDENCE;
 use narrows_model::Segment;
 use narrows_model::diagnosis::{Evidence, Severity};
+use narrows_model::summary::UsedOf;
 
 /// Whether a rule blames its segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,26 @@ pub enum Tier {
     Voids,
 }
 
+/// How far a load used a segment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UsedShare {
+    /// The share.
+    pub ratio: f64,
+    /// What it is a share of.
+    pub of: UsedOf,
+}
+
+impl UsedShare {
+    fn new(basis: Basis, ratio: f64) -> Option<Self> {
+        let of = match basis {
+            Basis::Utilisation => UsedOf::Capacity,
+            Basis::TimeShare => UsedOf::Time,
+            Basis::State => return None,
+        };
+        Some(Self { ratio, of })
+    }
+}
+
 /// What a rule says of one segment in one regime.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SegmentVerdict {
@@ -62,6 +83,8 @@ pub struct SegmentVerdict {
     pub severity: Severity,
     /// How full the segment was, or its share of the time; 1.0 is all.
     pub load_ratio: f64,
+    /// How far the load used the segment, which its statement says; `None` where that is no share.
+    pub used: Option<UsedShare>,
     /// Relative standard error of `load_ratio`; `None` where it is not known.
     pub load_error_ratio: Option<f64>,
     /// What it rests on.
@@ -86,12 +109,25 @@ impl SegmentVerdict {
             tier: Tier::Resource,
             severity: Severity::Info,
             load_ratio,
+            used: UsedShare::new(basis, load_ratio),
             load_error_ratio: None,
             evidence: Vec::new(),
             relief_gain_ratio: None,
             confidence_max: 1.0,
             scope: None,
         }
+    }
+
+    /// With another share than the one it ranks by: the one that its statement says.
+    #[must_use]
+    pub(crate) fn with_used(self, used_ratio: f64) -> Self {
+        Self { used: UsedShare::new(self.basis, used_ratio), ..self }
+    }
+
+    /// Without a share: what it ranks by is none, or its statement says another figure.
+    #[must_use]
+    pub(crate) fn without_used(self) -> Self {
+        Self { used: None, ..self }
     }
 
     /// Something that must be known about a cell, or about the run when `cell` is empty.

@@ -16,7 +16,7 @@ use crate::facts::network::loopback;
 use narrows_model::counters::Role;
 use narrows_model::server::ServerFacts;
 use narrows_model::summary::{CellSummary, RoleCpu};
-use narrows_model::{Cut, Segment, Summary};
+use narrows_model::{Cut, Segment, Summary, Target};
 
 /// Whether a page cache is between the path's requests and the device's of this cut.
 fn is_merged(cut: Cut, cell: &CellSummary) -> bool {
@@ -84,10 +84,16 @@ impl<'a> SummaryView<'a> {
         loopback(&self.summary.cells)
     }
 
+    /// Whether the load speaks a storage protocol to a server on which nothing of ours runs.
+    #[must_use]
+    pub fn speaks_protocol(&self) -> bool {
+        matches!(self.summary.target.form(), Target::Scheme { engine, .. } if engine.declaration().stores_data)
+    }
+
     /// Whether there is a network between client and storage that the run could measure.
     #[must_use]
     pub fn has_network(&self) -> bool {
-        self.server().is_some() && !self.loopback()
+        (self.server().is_some() || self.speaks_protocol()) && !self.loopback()
     }
 
     /// The rate of `cut` for the path's `cell`: at the same settings, else the best at this operation and block; of a

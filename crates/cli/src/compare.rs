@@ -1,6 +1,7 @@
 //! `narrows compare`: two sides of one or more runs, from their records alone.
 
 use crate::args::CompareArguments;
+use crate::compare_figures;
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
 use crate::sides::{OpenSide, Side};
@@ -15,6 +16,9 @@ const CELLS_NAMED: usize = 3;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &CompareArguments, console: &Console) -> Result<Exit, CommandFailure> {
+    if compare_figures::is_asked(arguments) {
+        return compare_figures::run(arguments, console);
+    }
     let paths: Vec<&Path> = [Some(&arguments.a), Some(&arguments.b), arguments.noise.as_ref()]
         .into_iter()
         .flatten()

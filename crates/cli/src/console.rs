@@ -3,14 +3,17 @@
 //! Names, errors and what peers send may contain whatever a terminal acts on: all of it is escaped here, last, but for
 //! newlines, tabs and the colours of reports.
 
-use crate::exit::CommandFailure;
+use crate::exit::{BAD_INPUT, CommandFailure};
 use crate::signals::while_printing;
 use narrows_model::printable;
 use narrows_report::text::COLOURS;
 use narrows_sys::output::write_within;
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Columns where there is no terminal to ask, and at most: longer lines are hard to read.
@@ -25,24 +28,38 @@ pub(crate) struct Console {
     pub(crate) live: bool,
     /// Whether stdout is a terminal that may show colour.
     pub(crate) colour: bool,
+    /// Whether a program reads stdout, for which a failure is JSON too.
+    json: bool,
+    /// Whether stdout has a result already: a document that follows would make it none.
+    has_result: Arc<AtomicBool>,
 }
 
 #[allow(clippy::unused_self, reason = "to hold a console is the right to print")]
 impl Console {
-    /// The console of this process.
-    pub(crate) fn for_process() -> Self {
-        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { live: io::stderr().is_terminal(), colour: io::stdout().is_terminal() && !plain }
+    /// The console of this process, which was started with the words `raw`.
+    pub(crate) fn for_process(raw: &[OsString]) -> Self {
+        let set_to = |name: &str, value: &str| std::env::var_os(name).is_some_and(|found| found == value);
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_dumb = set_to("TERM", "dumb");
+        let is_plain = no_colour || set_to("CLICOLOR", "0") || is_dumb;
+        Self {
+            live: io::stderr().is_terminal() && !is_dumb,
+            colour: io::stdout().is_terminal() && !is_plain,
+            json: raw.iter().take_while(|word| *word != "--").any(|word| word == "--json"),
+            has_result: Arc::default(),
+        }
     }
 
-    /// Columns of text: the terminal's, within bounds.
+    /// Columns of text, within bounds: `COLUMNS` where it is set, as for other tools, else the terminal's.
     pub(crate) fn width(&self) -> usize {
-        match terminal_size::terminal_size_of(io::stdout()) {
-            Some((terminal_size::Width(columns), _)) => {
-                usize::from(columns).clamp(WIDTH_COLUMNS_MIN, WIDTH_COLUMNS_MAX)
-            }
-            None => WIDTH_COLUMNS_MAX,
-        }
+        let asked = std::env::var_os("COLUMNS").and_then(|value| value.to_str()?.parse::<usize>().ok());
+        let terminal = || {
+            let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(io::stdout())?;
+            Some(usize::from(columns))
+        };
+        asked
+            .or_else(terminal)
+            .map_or(WIDTH_COLUMNS_MAX, |columns| columns.clamp(WIDTH_COLUMNS_MIN, WIDTH_COLUMNS_MAX))
     }
 
     /// Writes a result to stdout.
@@ -50,6 +67,7 @@ impl Console {
     /// # Errors
     /// When stdout cannot be written, other than because its reader closed it.
     pub(crate) fn result(&self, text: &str) -> Result<(), CommandFailure> {
+        self.has_result.store(true, Ordering::Relaxed);
         let text = if self.colour { coloured(text) } else { printable::lines(text) };
         let written = while_printing(|| {
             io::stdout().lock().write_all(text.as_bytes()).and_then(|()| io::stdout().flush())
@@ -82,7 +100,17 @@ impl Console {
     /// Says why a command failed and returns its exit code.
     pub(crate) fn fail(&self, failure: &CommandFailure) -> ExitCode {
         self.say(&format!("narrows: {}", failure.message()));
+        self.fail_as_json(failure.kind(), &failure.message(), failure.code());
         ExitCode::from(failure.code())
+    }
+
+    /// Prints a failure for the program that reads stdout, if one does and there is no result.
+    fn fail_as_json(&self, kind: &'static str, message: &str, code: u8) {
+        if !self.json || self.has_result.load(Ordering::Relaxed) {
+            return;
+        }
+        // Where stdout cannot be written, the exit code and stderr say the same.
+        drop(self.result(&narrows_report::json::failure(kind, message, code)));
     }
 
     /// Shows what clap has to say: help and version to stdout, problems to stderr.
@@ -92,8 +120,11 @@ impl Console {
             return ExitCode::SUCCESS;
         }
         // It repeats what was typed; its colours cannot be distinguished from those of a word that was typed.
-        self.prompt(&error.render().to_string());
-        ExitCode::from(2)
+        let text = error.render().to_string();
+        self.prompt(&text);
+        let first = text.lines().next().unwrap_or_default();
+        self.fail_as_json(BAD_INPUT.kind, first.trim_start_matches("error: "), BAD_INPUT.code);
+        ExitCode::from(BAD_INPUT.code)
     }
 }
 

@@ -12,6 +12,8 @@ use std::process::ExitCode;
 pub struct ExitCodeFacts {
     /// The code.
     pub code: u8,
+    /// Its name in the JSON of a failure.
+    pub kind: &'static str,
     /// What it says, in one line.
     pub title: &'static str,
     /// When it is given.
@@ -22,6 +24,7 @@ pub struct ExitCodeFacts {
 
 const DONE: ExitCodeFacts = ExitCodeFacts {
     code: 0,
+    kind: "done",
     title: "done",
     definition: "The command succeeded. For a verdict: every planned cell within the budget was measured completely, \
                  and the load generator was not the limit.",
@@ -31,14 +34,16 @@ const DONE: ExitCodeFacts = ExitCodeFacts {
 
 const CROSSED: ExitCodeFacts = ExitCodeFacts {
     code: 1,
+    kind: "threshold_crossed",
     title: "done, and a requested threshold was exceeded",
     definition: "The command succeeded, its figures are trustworthy, and they exceed a threshold set by an option. \
                  Without such an option this code is never used.",
     example: "`narrows compare A B --fail-if-worse` where a load of B is worse than that of A by more than the margin",
 };
 
-const BAD_INPUT: ExitCodeFacts = ExitCodeFacts {
+pub(crate) const BAD_INPUT: ExitCodeFacts = ExitCodeFacts {
     code: 2,
+    kind: "bad_input",
     title: "bad input",
     definition: "The command line or an input file must be corrected first. No load was run.",
     example: "an unknown scheme, a study with an unknown key, a folder that does not exist, a wrong token, a record \
@@ -47,6 +52,7 @@ const BAD_INPUT: ExitCodeFacts = ExitCodeFacts {
 
 const COULD_NOT_RUN: ExitCodeFacts = ExitCodeFacts {
     code: 3,
+    kind: "could_not_run",
     title: "could not run",
     definition: "The input is valid, but the machine, the peer or the file system refused, or nothing was measured.",
     example: "no permission to write in the folder, a closed port, a listening address that is in use, a record of a run \
@@ -55,6 +61,7 @@ const COULD_NOT_RUN: ExitCodeFacts = ExitCodeFacts {
 
 const UNTRUSTWORTHY: ExitCodeFacts = ExitCodeFacts {
     code: 4,
+    kind: "untrustworthy",
     title: "measured, but not trustworthy",
     definition: "There is a verdict, but some of the figures are not trustworthy: the load generator was near its own \
                  limit, operations failed, data read differs from data written, cells are missing or incomplete, the \
@@ -152,12 +159,22 @@ impl CommandFailure {
         }
     }
 
+    /// How the command ends.
+    fn facts(&self) -> ExitCodeFacts {
+        match self {
+            CommandFailure::BadInput(_) => BAD_INPUT,
+            CommandFailure::CouldNotRun(_) => COULD_NOT_RUN,
+        }
+    }
+
     /// The process's exit code.
     pub(crate) fn code(&self) -> u8 {
-        match self {
-            CommandFailure::BadInput(_) => BAD_INPUT.code,
-            CommandFailure::CouldNotRun(_) => COULD_NOT_RUN.code,
-        }
+        self.facts().code
+    }
+
+    /// The name of that exit code in JSON.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.facts().kind
     }
 
     /// What happened, where, what to do.

@@ -10,6 +10,7 @@ mod check;
 mod clean;
 mod client;
 mod compare;
+mod compare_figures;
 mod console;
 mod diagnose;
 mod exit;
@@ -77,7 +78,7 @@ pub fn command_line() -> clap::Command {
 pub fn main_with(setup: &Setup) -> ExitCode {
     registry::prepare(setup);
     let raw: Vec<OsString> = std::env::args_os().collect();
-    let console = Console::for_process();
+    let console = Console::for_process(&raw);
     narrows_sys::process::keep_rights_of_owner();
     if let Err(error) = narrows_sys::process::report_oversized_files_as_errors() {
         return console.fail(&CommandFailure::could_not_run(error.to_string()));

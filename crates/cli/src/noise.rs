@@ -4,7 +4,7 @@ use crate::args::{CheckArguments, NoiseArguments, OutputArguments};
 use crate::check::{self, PreparedCheck};
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
-use crate::measurement::{self, OutputContext, Watch, random_u64};
+use crate::measurement::{self, OutputContext, RunExtent, Watch, random_u64};
 use crate::sides::OpenSide;
 use narrows_model::costs::PlanCosts;
 use narrows_report::text::Style;
@@ -101,8 +101,8 @@ impl NoiseRounds<'_> {
         if !self.arguments.check.output.quiet {
             self.console.say(&format!("run {} of {}", round + 1, self.arguments.runs));
         }
-        // Without a refinement all runs are of the same cells.
-        let finished = measurement::run(prepared.run_spec(None), watch, context)?;
+        // All runs are of the same cells.
+        let finished = measurement::run(prepared.run_spec(None, RunExtent::WholePlan), watch, context)?;
         drop(prepared);
         measurement::finish(finished, context, &mut |_| Ok(()))
     }

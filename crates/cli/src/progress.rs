@@ -191,6 +191,11 @@ impl<'a> ProgressDisplay<'a> {
         }
     }
 
+    /// Shows a sentence about the run.
+    pub(crate) fn say(&self, sentence: &str) {
+        self.line(sentence);
+    }
+
     fn line(&self, line: &str) {
         if self.quiet {
             return;

@@ -11,7 +11,7 @@ use crate::stop::StopFlag;
 use narrows_model::capabilities::Capabilities;
 use narrows_model::counters::TcpCounters;
 use narrows_model::workload::CacheState;
-use narrows_model::{Bytes, Effective, RpcCounters, Target, Workload};
+use narrows_model::{Bytes, Effective, Histogram, RpcCounters, Target, Workload};
 use rustix::event::PollFlags;
 use serde::de::DeserializeOwned;
 use std::os::fd::BorrowedFd;
@@ -82,7 +82,7 @@ impl std::fmt::Debug for WorkerContext {
 }
 
 /// Cumulative counts of what an engine's protocol did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProtocolCounters {
     /// Requests sent or system calls made for I/O.
     pub request_count: u64,
@@ -92,6 +92,8 @@ pub struct ProtocolCounters {
     pub rpc: Option<RpcCounters>,
     /// `TCP_INFO` of the engine's connections; `None` without any.
     pub tcp: Option<TcpCounters>,
+    /// Times of the syncs that followed writes; `None` of an engine that makes none, or does not time them.
+    pub syncs: Option<Histogram>,
 }
 
 /// What shows that an engine can go on without waiting.
@@ -104,7 +106,7 @@ pub struct Readiness<'a> {
 }
 
 /// A place of our own at a target that is no path of this machine, with all that a run makes there; dropping it removes it.
-pub trait OwnPlace: Send {
+pub trait OwnPlace: Send + std::fmt::Debug {
     /// The place, as a target.
     fn target(&self) -> &Target;
 

@@ -10,6 +10,7 @@ pub mod contract;
 pub mod endpoint;
 pub mod error;
 mod files;
+mod flights;
 pub mod host_lookup;
 pub mod own_folders {
     //! The folders that this process has made, as what they were when they were made, and those of earlier processes.
@@ -20,6 +21,7 @@ pub mod own_folders {
         take_problems,
     };
 }
+pub mod iscsi;
 pub mod mmap;
 pub mod nfs;
 pub mod null;
@@ -28,6 +30,7 @@ pub mod page_cache {
     //! The page cache of files that are open: what a server does for those of its sessions.
     pub use crate::files::{COLD_RESIDENT_RATIO_MAX, DummyFile, drop_pages, resident_ratio, sync};
 }
+mod procedure_counts;
 pub mod psync;
 pub mod registry;
 pub mod request;

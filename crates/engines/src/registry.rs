@@ -6,7 +6,7 @@ use crate::contract::EngineFactory;
 use crate::error::{EngineError, ErrorKind};
 use crate::files::{ConfinedFolder, Files};
 use crate::stripe::{self, StripeFactory};
-use crate::{endpoint, mmap, nfs, null, objects, psync, sim, stdio, uring};
+use crate::{endpoint, iscsi, mmap, nfs, null, objects, psync, sim, stdio, uring};
 use narrows_model::engine::EngineDescription;
 use narrows_model::{EngineId, Target};
 use std::collections::BTreeMap;
@@ -39,6 +39,7 @@ const FACTORIES: &[(EngineId, FactoryMaker)] = &[
     ),
     (EngineId::Endpoint, FactoryMaker::Connecting(|| Arc::new(endpoint::EndpointFactory))),
     (EngineId::Nfs, FactoryMaker::Connecting(|| Arc::new(nfs::NfsFactory))),
+    (EngineId::Iscsi, FactoryMaker::Connecting(|| Arc::new(iscsi::IscsiFactory))),
     (EngineId::S3, FactoryMaker::Added),
     // new engine: factory
 ];

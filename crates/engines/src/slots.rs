@@ -7,6 +7,7 @@ use crate::error::{EngineError, ErrorKind};
 use crate::request::Slot;
 use narrows_model::units::saturate_usize;
 use narrows_sys::buffer::AlignedBuffer;
+use narrows_sys::entropy::member_seed;
 
 /// Blocks start on page boundaries, which satisfies every device's alignment for direct access.
 const STRIDE_ALIGNMENT_BYTES: u64 = 4096;
@@ -39,6 +40,18 @@ impl SlotBuffers {
         let length = saturate_usize(u64::from(length_bytes)).min(self.block_bytes);
         &mut self.slot(slot)[..length]
     }
+}
+
+/// One block of entropy per slot, each in memory of its own.
+pub(crate) fn entropy_blocks(
+    depth: u32,
+    block_bytes: u64,
+    seed: u64,
+) -> Result<Vec<AlignedBuffer>, EngineError> {
+    let block = |slot: u32| {
+        Ok(AlignedBuffer::with_entropy(saturate_usize(block_bytes), member_seed(seed, u64::from(slot)))?)
+    };
+    (0..depth).map(block).collect()
 }
 
 /// The depth that `spec` asks for, which must be from 1 to `depth_max`.

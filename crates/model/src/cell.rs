@@ -1,5 +1,6 @@
 //! One point of a sweep: where the path is cut, what load is put on, when it stops.
 
+use crate::change::ConfirmingChange;
 use crate::repeat::Repeat;
 use crate::segment::Segment;
 use crate::target::Target;
@@ -45,6 +46,14 @@ pub enum Cut {
     DirectPath,
     /// The whole path, its writes acknowledged when they have arrived at the server, not when they are durable.
     EarlyPath,
+    /// The whole path with one thing changed, by which a verdict is confirmed or refuted.
+    ChangedPath,
+    /// The cheapest round trip of the storage protocol: the network and the server's handling of a request.
+    RoundTrip,
+    /// The path's load on the same few blocks again and again: what the server has in its memory, and no device.
+    HotBlocks,
+    /// The whole path, with as many requests in flight over twice as many connections.
+    MoreConnections,
     /// The whole path.
     Path,
 }
@@ -64,6 +73,10 @@ impl Cut {
             Cut::LocalDevice => "local-device",
             Cut::DirectPath => "direct-path",
             Cut::EarlyPath => "early-path",
+            Cut::ChangedPath => "changed-path",
+            Cut::RoundTrip => "round-trip",
+            Cut::HotBlocks => "hot-blocks",
+            Cut::MoreConnections => "more-connections",
             Cut::Path => "path",
         }
     }
@@ -80,7 +93,10 @@ impl Cut {
             Cut::ServerStorage | Cut::LocalDevice => Some(Segment::DeviceBandwidth),
             Cut::DirectPath => Some(Segment::ProxyQueue),
             Cut::EarlyPath => Some(Segment::ServerCommit),
-            Cut::Path => None,
+            Cut::RoundTrip => Some(Segment::NetworkLatency),
+            Cut::HotBlocks => Some(Segment::ServerCache),
+            Cut::MoreConnections => Some(Segment::ClientConnection),
+            Cut::ChangedPath | Cut::Path => None,
         }
     }
 }
@@ -157,6 +173,9 @@ pub struct Cell {
     /// The cell's position in a study's sweep: factors with their values here.
     #[serde(default)]
     pub factors: BTreeMap<String, FactorValue>,
+    /// What the cut `changed-path` changes, and why; `None` for all other cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirms: Option<ConfirmingChange>,
     /// Whether the target existed before and must only be read.
     pub read_only: bool,
 }
@@ -177,6 +196,7 @@ impl Cell {
             repeat: Repeat::Fixed,
             more_targets: Vec::new(),
             factors: BTreeMap::new(),
+            confirms: None,
             read_only: false,
         }
     }

@@ -191,7 +191,7 @@ fn counted_bytes(cell: &Cell) -> Bytes {
     if let Some(objects) = &workload.objects {
         return times(object_bytes(workload, objects), u64::from(workload.clients.max(1)));
     }
-    if matches!(workload.op, Op::Stat | Op::Delete | Op::Meta | Op::List | Op::Sync) {
+    if matches!(workload.op, Op::Stat | Op::Delete | Op::Meta | Op::List | Op::Sync | Op::Ping) {
         return Bytes(0);
     }
     let of_operations = cell.stop.ops_max.map(|count| times(workload.block_bytes, count));

@@ -8,6 +8,7 @@ mod merge;
 pub use combine::Combine;
 pub use merge::{CountedMachine, merge_samples};
 
+use crate::nfs_mount::NfsMountCounters;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,9 @@ pub struct CounterSample {
     /// CPU time of programs on the role's machine that are no part of the path; `None` where it was not counted.
     #[serde(default)]
     pub foreign_cpu: Option<ForeignCpu>,
+    /// NFS mounts under the path, as the kernel's client counts them; empty where there are none.
+    #[serde(default)]
+    pub nfs_mounts: Vec<NfsMountCounters>,
 }
 
 /// Time of threads that the scheduler accounts for: on a CPU, and runnable but waiting for one.

@@ -1,5 +1,6 @@
 //! The verdict: what limits, what was cleared, what was not measured, and the findings behind it.
 
+use crate::change::Confirmation;
 use crate::segment::Segment;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,9 @@ pub struct Limiting {
     pub evidence: Vec<Evidence>,
     /// How many times faster the path gets at most when this segment is relieved; `None` where unknown.
     pub relief_gain_ratio: Option<f64>,
+    /// Whether the path moved as predicted when this segment was changed; `None` where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<Confirmation>,
 }
 
 /// A segment that does not limit.

@@ -65,6 +65,17 @@ impl Histogram {
         }
     }
 
+    /// What was counted since `earlier`, which is the same histogram at an earlier moment.
+    #[must_use]
+    pub fn since(&self, earlier: &Histogram) -> Histogram {
+        let mut since = self.clone();
+        if since.inner.subtract(&earlier.inner).is_err() {
+            // Another histogram, of which nothing is known to be in this one.
+            return self.clone();
+        }
+        since
+    }
+
     /// Forgets all counts; the memory is kept.
     pub fn clear(&mut self) {
         self.inner.reset();

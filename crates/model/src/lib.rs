@@ -8,6 +8,7 @@
 
 pub mod capabilities;
 pub mod cell;
+pub mod change;
 pub mod comparison;
 pub mod costs;
 pub mod counters;
@@ -17,9 +18,11 @@ pub mod engine;
 pub mod event;
 pub mod factor;
 pub mod fault;
+pub mod figures;
 pub mod histogram;
 pub mod inventory;
 pub mod located;
+pub mod nfs_mount;
 pub mod noise;
 pub mod observation;
 pub mod plan;
@@ -60,6 +63,7 @@ pub use rpc::RpcCounters;
 pub use segment::Segment;
 pub use sink::{Sink, SinkError};
 pub use summary::Summary;
+pub use target::iscsi::{ChapFile, IscsiAddress, UnitClaim};
 pub use target::nfs::NfsAddress;
 pub use target::s3::S3Address;
 pub use target::{Layer, Target, Via};

@@ -5,7 +5,7 @@
 
 mod document;
 
-pub use document::{DiagnosisDocument, PerCall, PerCallBreak, SCHEMA as ANSWER_SCHEMA};
+pub use document::{DiagnosisDocument, ObservationUse, PerCall, PerCallBreak, SCHEMA as ANSWER_SCHEMA};
 
 use crate::cell::FactorValue;
 use crate::counters::Role;

@@ -57,6 +57,21 @@ pub struct RpcEvents {
     pub short_read_count: u64,
     /// Replies that no call waited for.
     pub stray_reply_count: u64,
+    /// Commands that were sent again, because a unit reported something that had happened to it (unit attention).
+    #[serde(default)]
+    pub unit_attention_count: u64,
+    /// Commands that waited, because the target took no more at a time.
+    #[serde(default)]
+    pub window_full_count: u64,
+}
+
+/// Long replies by the rate at which their bytes arrived, from the first to the last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ArrivalCount {
+    /// The rate, to a tenth.
+    pub rate_bytes_per_s: u64,
+    /// Replies that arrived at this rate.
+    pub reply_count: u64,
 }
 
 /// What remote procedure calls did.
@@ -66,6 +81,9 @@ pub struct RpcCounters {
     pub procedures: Vec<ProcedureCounters>,
     /// What happened to calls beyond their replies.
     pub events: RpcEvents,
+    /// At which rates long replies arrived, each rate once.
+    #[serde(default)]
+    pub arrivals: Vec<ArrivalCount>,
     /// Phases of calls, in their order; empty where a protocol has none that are distinguished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseCounters>,
@@ -82,6 +100,7 @@ impl RpcCounters {
         Self {
             procedures: procedures.filter(|one| !one.is_empty()).collect(),
             events: self.events.combined(before.events, u64::saturating_sub),
+            arrivals: self.arrivals.iter().filter_map(|after| after.since(&before.arrivals)).collect(),
             phases: self.phases.iter().map(|after| after.since(&before.phases)).collect(),
         }
     }
@@ -95,12 +114,40 @@ impl RpcCounters {
             }
         }
         self.events = self.events.combined(other.events, u64::saturating_add);
+        for more in &other.arrivals {
+            match self.arrivals.iter_mut().find(|known| known.rate_bytes_per_s == more.rate_bytes_per_s) {
+                Some(known) => known.reply_count = known.reply_count.saturating_add(more.reply_count),
+                None => self.arrivals.push(*more),
+            }
+        }
         for more in &other.phases {
             match self.phases.iter_mut().find(|known| known.is_same(more)) {
                 Some(known) => known.add(more),
                 None => self.phases.push(more.clone()),
             }
         }
+    }
+
+    /// The rate at or below which this share of the long replies arrived; `None` without any.
+    #[must_use]
+    pub fn arrival_quantile(&self, share: f64) -> Option<f64> {
+        let mut counts = self.arrivals.clone();
+        counts.sort_by_key(|count| count.rate_bytes_per_s);
+        let all: u64 = counts.iter().map(|count| count.reply_count).sum();
+        let mut seen = 0.0;
+        let reached = |count: &&ArrivalCount| {
+            seen += count.reply_count as f64;
+            seen >= share * all as f64
+        };
+        counts.iter().find(reached).map(|count| count.rate_bytes_per_s as f64)
+    }
+}
+
+impl ArrivalCount {
+    fn since(self, before: &[ArrivalCount]) -> Option<Self> {
+        let known = before.iter().find(|known| known.rate_bytes_per_s == self.rate_bytes_per_s);
+        let count = self.reply_count.saturating_sub(known.map_or(0, |known| known.reply_count));
+        (count > 0).then_some(Self { reply_count: count, ..self })
     }
 }
 
@@ -136,6 +183,8 @@ impl RpcEvents {
             forced_commit_count: join(self.forced_commit_count, other.forced_commit_count),
             short_read_count: join(self.short_read_count, other.short_read_count),
             stray_reply_count: join(self.stray_reply_count, other.stray_reply_count),
+            unit_attention_count: join(self.unit_attention_count, other.unit_attention_count),
+            window_full_count: join(self.window_full_count, other.window_full_count),
         }
     }
 }
@@ -170,6 +219,23 @@ mod tests {
     }
 
     #[test]
+    fn arrivals_of_a_window_are_the_new_ones_and_quantiles_are_of_replies() {
+        let of = |counts: &[(u64, u64)]| RpcCounters {
+            arrivals: counts
+                .iter()
+                .map(|&(rate_bytes_per_s, reply_count)| ArrivalCount { rate_bytes_per_s, reply_count })
+                .collect(),
+            ..RpcCounters::default()
+        };
+        let mut window = of(&[(100, 5), (200, 9)]).since(&of(&[(100, 5), (200, 1)]));
+        assert_eq!(window, of(&[(200, 8)]));
+        window.add(&of(&[(50, 2), (200, 10)]));
+        assert_eq!(window.arrival_quantile(0.1), Some(50.0));
+        assert_eq!(window.arrival_quantile(0.5), Some(200.0));
+        assert_eq!(RpcCounters::default().arrival_quantile(0.5), None);
+    }
+
+    #[test]
     fn a_window_has_what_was_counted_in_it_and_procedures_of_several_workers_are_added() {
         let before = RpcCounters { procedures: vec![counted("READ", 3)], ..RpcCounters::default() };
         let phase = |before_load, count| PhaseCounters {
@@ -182,6 +248,7 @@ mod tests {
         let after = RpcCounters {
             procedures: vec![counted("READ", 3), counted("WRITE", 5)],
             events: RpcEvents { reconnect_count: 1, ..RpcEvents::default() },
+            arrivals: Vec::new(),
             phases: vec![phase(true, 4), phase(false, 3)],
         };
         let mut window = after.since(&before);

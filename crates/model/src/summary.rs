@@ -2,6 +2,7 @@
 //!
 //! Keys are always there, `null` when unmeasured. Generated from these types, never from printing.
 
+mod commit;
 mod cpu;
 mod law;
 mod load;
@@ -9,6 +10,7 @@ mod quality;
 mod relay;
 mod time;
 
+pub use commit::{CommitCall, CommitLatency};
 pub use cpu::{
     CpuBasis, CpuWaiting, ForeignLoad, ForeignProgramLoad, ForeignResource, ForeignTransfer,
     ForeignTransferProgram, RoleCpu,
@@ -20,6 +22,7 @@ pub use relay::{RelayPointSummary, RelayRoleSummary, RelaySummary};
 pub use time::TimeShares;
 
 use crate::cell::{Cut, FactorValue, Site};
+use crate::change::ConfirmingChange;
 use crate::counters::Role;
 use crate::diagnosis::Diagnosis;
 use crate::effective::Effective;
@@ -100,8 +103,12 @@ pub struct SegmentSummary {
     pub interval: Option<Interval>,
     /// How the ceiling is known: which cut, counter or declaration.
     pub source: Option<String>,
-    /// Share of the ceiling that the path fills, at the settings of its fastest cell that both were measured at.
+    /// How full the path made it: under the load that `uses` has first. Without one, of a segment that is neither named nor
+    /// cleared, the share of the ceiling at the settings of the path's fastest cell that both were measured at.
     pub utilisation_ratio: Option<f64>,
+    /// How far each load used it, as its verdict says: the load that it limits first, else the one that used it most.
+    #[serde(default)]
+    pub uses: Vec<SegmentUse>,
     /// The ceiling over the grid.
     pub curve: Vec<CurvePoint>,
     /// Its law at depth 1; `None` where it does not fit.
@@ -111,6 +118,27 @@ pub struct SegmentSummary {
     pub binds: Option<bool>,
     /// Why it binds, does not, or is undecided; `None` without a ceiling.
     pub binds_because: Option<String>,
+}
+
+/// How far one load used a segment: the one number behind the verdict's statement and the bar of the path.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SegmentUse {
+    /// The cell of the path, which is of one load in one direction.
+    pub cell: String,
+    /// The share; above 1 where the path exceeded a measured ceiling by no more than noise.
+    pub used_ratio: f64,
+    /// What it is a share of.
+    pub of: UsedOf,
+}
+
+/// What a use is a share of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UsedOf {
+    /// What the segment sustains.
+    Capacity,
+    /// The time of the load's requests, or of its threads.
+    Time,
 }
 
 impl SegmentSummary {
@@ -125,6 +153,7 @@ impl SegmentSummary {
             interval: None,
             source: None,
             utilisation_ratio: None,
+            uses: Vec::new(),
             curve: Vec::new(),
             fit: None,
             binds: None,
@@ -151,6 +180,9 @@ pub struct TrialSummary {
     pub rate_bytes_per_s: BytesPerSec,
     /// Operations a second.
     pub ops_per_s: OpsPerSec,
+    /// Seconds until what was written was synced and the files were closed; `None` where a trial does not note that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_s: Option<f64>,
 }
 
 /// Quantiles of a latency, of the operations that completed; see [`InFlight::at_end`] for those that did not.
@@ -248,6 +280,9 @@ pub struct CellSummary {
     pub topology: Topology,
     /// Factors of a sweep.
     pub factors: BTreeMap<String, FactorValue>,
+    /// What the cut `changed-path` changes, and why; `None` for all other cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirms: Option<ConfirmingChange>,
     /// Operation.
     pub op: Op,
     /// Bytes a request moves.
@@ -293,6 +328,9 @@ pub struct CellSummary {
     pub latency_ns: LatencySummary,
     /// Service time, from the submission; `None` in a closed loop, where it is the response time.
     pub service_ns: Option<LatencySummary>,
+    /// Times of the calls that make its data durable; `None` of a load that waits for none.
+    #[serde(default)]
+    pub commit: Option<CommitLatency>,
     /// The same figures for each kind of request; empty where all are alike.
     pub kinds: Vec<KindSummary>,
     /// What is not a rate of bytes: transactions, files a second, scores.
@@ -312,6 +350,9 @@ pub struct CellSummary {
     /// Phases of its calls; empty where none are distinguished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protocol_phases: Vec<PhaseCounters>,
+    /// What the kernel's NFS client did at the mounts of the path, whose data does not pass `protocol`.
+    #[serde(default)]
+    pub nfs_mounts: Vec<crate::nfs_mount::NfsMountCounters>,
     /// Requests with their replies; `None` where not counted.
     pub round_trip_count: Option<u64>,
     /// Messages one way, both directions; `None` where not counted.

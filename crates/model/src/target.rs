@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 mod forms;
+pub mod iscsi;
 pub mod nfs;
 pub mod s3;
 mod stripe;
@@ -232,9 +233,17 @@ impl FromStr for Target {
             "stripe" => {
                 stripe::parse(rest).map(Target::Stripe).map_err(|problem| error(&problem, stripe::FORM))
             }
-            "iscsi" | "block" | "mpiio" => Err(error(
+            "block" | "mpiio" => Err(error(
                 &format!("`{scheme}:` is not supported by this version"),
                 "mount it and give the path, or run `narrows serve` on the storage server and give tcp://HOST:PORT/disk",
+            )),
+            _ if rest.starts_with('/') && !rest.starts_with("//") => Err(error(
+                &format!("`{scheme}` is not a known scheme"),
+                &format!(
+                    "for an NFS export give its mount point, or nfs://{scheme}{rest} without a mount; for other storage \
+                     of a server its mount point, or `narrows serve` there and tcp://{scheme}:7300/disk; a path that has \
+                     a colon is written file:PATH"
+                ),
             )),
             _ => Err(error(
                 &format!("`{scheme}` is not a known scheme"),

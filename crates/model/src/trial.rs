@@ -253,6 +253,10 @@ pub struct TrialOutput {
     pub first_done_ns: Nanos,
     /// From the window's start to the last worker's end: the time that rates are taken over.
     pub last_done_ns: Nanos,
+    /// From the window's start to when the last worker had synced what it wrote and closed its file; `None` where these do
+    /// not end apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_ns: Option<Nanos>,
     /// Operations completed in the window.
     pub op_count: u64,
     /// Bytes moved by them.
@@ -290,6 +294,10 @@ pub struct TrialOutput {
     /// Remote procedure calls in the window, all workers together; `None` of an engine without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rpc: Option<RpcCounters>,
+    /// Times of the syncs that followed writes of the load, by themselves; `None` where none did, or the engine does not
+    /// time them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syncs: Option<Histogram>,
 }
 
 #[cfg(test)]

@@ -21,8 +21,8 @@ pub use arrivals::Arrivals;
 pub use edges::Edges;
 pub use mix::{BlockShare, OpShare};
 pub use objects::{
-    BIAS_MAX, NameForm, OBJECT_BYTES_MAX, OBJECT_COUNT_MAX, OBJECT_FOLDERS_MAX, ObjectCalls, ObjectSet,
-    ObjectSync, SYNCED_FOLDERS_MAX, Spread, TRANSACTION_COUNT_MAX, Transactions,
+    BIAS_MAX, NameForm, OBJECT_BYTES_MAX, OBJECT_COUNT_MAX, OBJECT_FOLDERS_MAX, ObjectCalls, ObjectDraws,
+    ObjectSet, ObjectSync, SYNCED_FOLDERS_MAX, Spread, TRANSACTION_COUNT_MAX, Transactions,
 };
 pub use order::Order;
 pub use psync::{PsyncCalls, PsyncOptions, VECTORS_MAX};
@@ -61,6 +61,8 @@ pub enum Op {
     Receive,
     /// A collective operation of several ranks.
     Collective,
+    /// The cheapest round trip of a storage protocol: it moves no data.
+    Ping,
 }
 
 impl Op {
@@ -82,6 +84,7 @@ impl Op {
             Op::Send => "send",
             Op::Receive => "receive",
             Op::Collective => "collective",
+            Op::Ping => "ping",
         }
     }
 

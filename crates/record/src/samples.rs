@@ -3,6 +3,7 @@
 use narrows_model::counters::{CounterSample, ForeignCpu, ForeignDeviceProgram, ForeignProgram, ThreadTimes};
 use narrows_model::event::{EndReason, Phase};
 use narrows_model::inventory::{HostFacts, Inventory};
+use narrows_model::nfs_mount::{MountProcedure, NfsMountCounters};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, SkippedCell, Topology};
 use narrows_model::trial::{ClientTotals, IntervalSample};
 use narrows_model::{
@@ -128,17 +129,27 @@ pub(crate) fn counters() -> CounterSample {
                 device_bytes: Bytes(4096),
             }],
         }),
+        nfs_mounts: vec![NfsMountCounters {
+            mount_point: "/mnt/a\u{1b}[2J\n".into(),
+            read_bytes: Bytes(1),
+            write_bytes: Bytes(2),
+            procedures: vec![MountProcedure {
+                procedure: "READ\u{1b}[2J\n".into(),
+                call_count: 3,
+                ..MountProcedure::default()
+            }],
+        }],
     }
 }
 
 #[test]
 fn what_earlier_versions_did_not_count_is_unknown_in_their_records() {
     let mut sample = serde_json::to_value(counters()).unwrap();
-    for key in ["threads", "foreign_cpu"] {
+    for key in ["threads", "foreign_cpu", "nfs_mounts"] {
         sample.as_object_mut().unwrap().remove(key).unwrap();
     }
     let earlier: CounterSample = serde_json::from_value(sample).unwrap();
-    assert_eq!(earlier, CounterSample { threads: None, foreign_cpu: None, ..counters() });
+    assert_eq!(earlier, CounterSample { threads: None, foreign_cpu: None, nfs_mounts: vec![], ..counters() });
 }
 
 pub(crate) fn trial(index: u32, ops: u32) -> Event {
@@ -149,6 +160,7 @@ pub(crate) fn trial(index: u32, ops: u32) -> Event {
         start_ns: Nanos(1),
         first_done_ns: Nanos(2),
         last_done_ns: Nanos(3),
+        ended_ns: None,
         op_count: u64::from(ops),
         bytes: Bytes(4096),
         response: response(ops),
@@ -173,6 +185,7 @@ pub(crate) fn trial(index: u32, ops: u32) -> Event {
         resident_ratio: Some(0.5),
         verification: None,
         rpc: None,
+        syncs: None,
     }))
 }
 

@@ -1,7 +1,9 @@
 //! A summary, a comparison, noise, or the verdict on observations, as JSON for programs: generated from the types, never from text.
 
+use narrows_model::figures::FigureComparison;
 use narrows_model::observation::DiagnosisDocument;
 use narrows_model::{Comparison, Noise, Summary};
+use serde_json::json;
 
 /// The summary as indented JSON that ends in a newline; keys are in the order of the types.
 ///
@@ -30,6 +32,15 @@ pub fn comparison(found: &Comparison) -> String {
     indented(serde_json::to_string_pretty(found))
 }
 
+/// Figures of two sides as indented JSON that ends in a newline; keys are in the order of the types.
+///
+/// # Panics
+/// Never, as [`summary`].
+#[must_use]
+pub fn figures(found: &FigureComparison) -> String {
+    indented(serde_json::to_string_pretty(found))
+}
+
 /// The noise of runs as indented JSON that ends in a newline; keys are in the order of the types.
 ///
 /// # Panics
@@ -47,4 +58,13 @@ fn indented(document: serde_json::Result<String>) -> String {
     let mut text = document.expect("a document has maps with text keys alone");
     text.push('\n');
     text
+}
+
+/// Why a command failed, as what it prints in place of its result: the name of its exit `code`, the message for people, and
+/// as hint the part of it that says what to do, which follows its first semicolon (null where it has none).
+#[must_use]
+pub fn failure(kind: &str, message: &str, code: u8) -> String {
+    let hint = message.split_once("; ").map(|(_, hint)| hint);
+    let error = json!({ "kind": kind, "message": message, "hint": hint, "code": code });
+    format!("{}\n", json!({ "error": error }))
 }

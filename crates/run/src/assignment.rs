@@ -76,6 +76,11 @@ impl ObjectStep {
             done: Vec::new(),
         }
     }
+
+    /// Operations that this worker has done.
+    pub(crate) fn done_by(&self, worker_index: u32) -> u64 {
+        self.done.get(worker_index as usize).copied().unwrap_or(0)
+    }
 }
 
 impl Assignment {
@@ -212,6 +217,9 @@ pub struct WorkerOutput {
     pub in_flight_at_end: InFlightAtEnd,
     /// When the worker ended: the window's end, or its last completion when a count ended it.
     pub done_at_ns: u64,
+    /// When what it wrote was synced and its file closed, where the load is one that ends apart.
+    #[serde(default)]
+    pub ended_at_ns: Option<u64>,
     /// Its last completion before the window; 0 without one.
     pub last_before_ns: u64,
     /// Its last completion in the window; 0 without one.
@@ -228,6 +236,8 @@ pub struct WorkerOutput {
     pub verification: Option<Verification>,
     /// Remote procedure calls in the window; `None` of an engine without any.
     pub rpc: Option<RpcCounters>,
+    /// Times of the syncs that followed writes in the window; `None` where none are asked for.
+    pub syncs: Option<Histogram>,
     /// `TCP_INFO` at the window's start; `None` without connections.
     pub tcp_before: Option<TcpCounters>,
     /// `TCP_INFO` at its end; `None` without connections.
@@ -283,6 +293,11 @@ pub enum FromClient {
     Ready,
     /// The queues of all workers have turned over once.
     Turned,
+    /// The loads of all workers have ended; the client does more before its trial has.
+    LoadEnded {
+        /// When the last one has.
+        at_ns: u64,
+    },
     /// The client lives, whatever its load waits for: said often while load runs.
     Alive,
     /// A worker's interval ended.

@@ -10,6 +10,7 @@ use narrows_probe::counters::{CounterReader, CounterScope};
 pub struct ClientCounters {
     devices: Vec<String>,
     path_pids: Option<Vec<u32>>,
+    nfs_mounts: Vec<String>,
     child_pids: Vec<u32>,
     reader: CounterReader,
 }
@@ -20,7 +21,14 @@ impl ClientCounters {
     #[must_use]
     pub fn new(devices: Vec<String>, path_pids: Option<Vec<u32>>) -> Self {
         let reader = open(&devices, path_pids.as_ref(), &[]);
-        Self { devices, path_pids, child_pids: Vec::new(), reader }
+        Self { devices, path_pids, nfs_mounts: Vec::new(), child_pids: Vec::new(), reader }
+    }
+
+    /// The same counters, and those of the NFS mounts at these points.
+    #[must_use]
+    pub fn with_nfs_mounts(mut self, points: Vec<String>) -> Self {
+        self.reader = self.reader.with_nfs_mounts(&Root::system(), &points);
+        Self { nfs_mounts: points, ..self }
     }
 }
 
@@ -35,7 +43,8 @@ impl CounterSource for ClientCounters {
     fn read(&mut self, at_ns: Nanos, child_pids: &[u32]) -> Option<CounterSample> {
         if self.child_pids != child_pids {
             self.child_pids = child_pids.to_vec();
-            self.reader = open(&self.devices, self.path_pids.as_ref(), child_pids);
+            let reader = open(&self.devices, self.path_pids.as_ref(), child_pids);
+            self.reader = reader.with_nfs_mounts(&Root::system(), &self.nfs_mounts);
         }
         Some(self.reader.read(at_ns.0))
     }

@@ -144,6 +144,10 @@ impl<W: Write + Send> GroupHooks for ToParent<'_, W> {
         drop(send(self.output, &FromClient::Turned));
     }
 
+    fn load_ended(&mut self, at_ns: u64) {
+        drop(send(self.output, &FromClient::LoadEnded { at_ns }));
+    }
+
     fn poll(&mut self) -> bool {
         let now_ns = self.clock.now().0;
         if now_ns.saturating_sub(self.said_at_ns) >= ALIVE_NS {

@@ -113,6 +113,8 @@ impl GroupHooks for InProcessHooks<'_> {
         self.hooks.turned();
     }
 
+    fn load_ended(&mut self, _: u64) {}
+
     fn poll(&mut self) -> bool {
         self.hooks.poll()
     }

@@ -24,6 +24,10 @@ pub(crate) fn trial_output(
         start_ns: Nanos(from_ns),
         first_done_ns: first_done(clients).map(done).min().unwrap_or_default(),
         last_done_ns: workers().map(done).max().unwrap_or_default(),
+        ended_ns: workers()
+            .filter_map(|worker| worker.ended_at_ns)
+            .max()
+            .map(|ended_ns| Nanos(ended_ns.saturating_sub(from_ns))),
         op_count: 0,
         bytes: Bytes(0),
         response: Histogram::new(),
@@ -39,6 +43,7 @@ pub(crate) fn trial_output(
         resident_ratio: None,
         verification: None,
         rpc: None,
+        syncs: None,
     };
     for worker in workers() {
         output.op_count += worker.op_count;
@@ -55,6 +60,9 @@ pub(crate) fn trial_output(
         merge_errors(&mut output.errors, &worker.errors);
         if let Some(rpc) = &worker.rpc {
             output.rpc.get_or_insert_default().add(rpc);
+        }
+        if let Some(syncs) = &worker.syncs {
+            output.syncs.get_or_insert_default().merge(syncs);
         }
         if let Some(verification) = &worker.verification {
             output.verification.get_or_insert_default().add(verification);

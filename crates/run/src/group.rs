@@ -35,6 +35,8 @@ pub(crate) trait GroupHooks {
     fn interval(&mut self, sample: &IntervalSample);
     /// The queues of all workers have turned over once.
     fn turned(&mut self);
+    /// The loads of all workers have ended, the last at this time; they do more before their outputs are there.
+    fn load_ended(&mut self, at_ns: u64);
     /// Called often while load runs; true cancels the trial.
     fn poll(&mut self) -> bool;
     /// The window's times, when they have been put off since the last call.
@@ -167,7 +169,7 @@ fn supervise(
 ) -> Result<(), RunError> {
     let worker_count = shared.worker_count();
     let started = start(&channels.openings, worker_count, &shared.window, &shared.gate, hooks);
-    let mut turn_reported = false;
+    let (mut turn_reported, mut end_reported) = (false, false);
     let stone_wall = shared.assignment.cell.workload.edges.stone_wall;
     let slice_ns = if stone_wall { STONE_WALL_SLICE_NS } else { COLLECT_SLICE_NS };
     loop {
@@ -175,6 +177,10 @@ fn supervise(
         if !turn_reported && shared.window.turned_count() >= worker_count {
             turn_reported = true;
             hooks.turned();
+        }
+        if let Some(at_ns) = shared.window.load_ended_ns(worker_count).filter(|_| !end_reported) {
+            end_reported = true;
+            hooks.load_ended(at_ns);
         }
         if hooks.poll() {
             shared.window.cancel();

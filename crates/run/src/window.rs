@@ -14,6 +14,8 @@ pub(crate) struct Window {
     measure_until_ns: AtomicU64,
     cancelled: AtomicBool,
     turned_count: AtomicU32,
+    ended_count: AtomicU32,
+    last_ended_ns: AtomicU64,
     stop: StopFlag,
 }
 
@@ -26,6 +28,8 @@ impl Window {
             measure_until_ns: AtomicU64::new(u64::MAX),
             cancelled: AtomicBool::new(false),
             turned_count: AtomicU32::new(0),
+            ended_count: AtomicU32::new(0),
+            last_ended_ns: AtomicU64::new(0),
             stop,
         }
     }
@@ -65,6 +69,18 @@ impl Window {
     /// How many workers' queues have turned over once.
     pub(crate) fn turned_count(&self) -> u32 {
         self.turned_count.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a worker's load has ended, which does more before its output is there.
+    pub(crate) fn note_load_end(&self, at_ns: u64) {
+        self.last_ended_ns.fetch_max(at_ns, Ordering::Relaxed);
+        self.ended_count.fetch_add(1, Ordering::Release);
+    }
+
+    /// When the last of so many workers' loads has ended; `None` while some are under way.
+    pub(crate) fn load_ended_ns(&self, worker_count: u32) -> Option<u64> {
+        let all = self.ended_count.load(Ordering::Acquire) >= worker_count;
+        all.then(|| self.last_ended_ns.load(Ordering::Relaxed))
     }
 
     /// Ends the trial for all workers.

@@ -3,7 +3,7 @@
 //! A study is checked where it is written; this is for cells that come from elsewhere, such as from a peer.
 
 use narrows_engines::{EngineError, ErrorKind};
-use narrows_model::workload::{Arrivals, CacheState, Order, SyncPolicy};
+use narrows_model::workload::{Arrivals, CacheState, ObjectDraws, Order, Prefill, SyncPolicy};
 use narrows_model::{Cell, Op, Workload};
 
 /// Beyond this exponent all but one request in a thousand are for one block.
@@ -98,12 +98,23 @@ fn objects_problem(cell: &Cell) -> Option<String> {
         (cell.stop.warm_up_ns.0 == 0 && cell.stop.bytes_max.is_none(), "no warm-up, and no limit in bytes"),
         (!cell.read_only, "a folder that this user may write to"),
         (set.count >= u64::from(workload.workers), "at least one object for each worker"),
+        (
+            set.draws == ObjectDraws::Own || is_as_postmark(workload, transacts),
+            "with PostMark's draws one worker that makes, transacts on or deletes objects in their order",
+        ),
     ];
     let broken = rules
         .iter()
         .find(|(holds, _)| !holds)
         .map(|(_, words)| format!("a load of whole objects needs {words}"));
     set.problem().or(broken)
+}
+
+/// Whether PostMark's one stream of random numbers decides all of the load.
+fn is_as_postmark(workload: &Workload, transacts: bool) -> bool {
+    let is_drawn = transacts || matches!(workload.op, Op::Put | Op::Delete);
+    let is_made_before = matches!(workload.prefill, Prefill::Nothing | Prefill::Kept);
+    is_drawn && is_made_before && workload.workers <= 1 && workload.order == Order::Sequential
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ mod tests;
 mod verifier;
 mod write_back;
 
+pub(crate) use blocks::first_offset_bytes;
 pub(crate) use objects::object_bytes;
 
 /// Longest time that one reap waits: so soon is a stop request heeded.
@@ -65,6 +66,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         let outcome = self.load(&mut flight);
         self.give_up_backlog(&mut flight);
         let outcome = outcome.and_then(|()| self.sync_at_end(&mut flight));
+        let outcome = outcome.and_then(|()| self.end_apart(&mut flight));
         let outcome = outcome.and_then(|()| self.complete_file(&mut flight));
         if let Err(error) = &outcome {
             self.window.cancel();

@@ -179,13 +179,21 @@ pub(crate) fn effective(profile: &SimProfile, cell: &Cell) -> Effective {
         Cut::NetworkStream
             | Cut::DirectStream
             | Cut::ServerMemory
+            | Cut::RoundTrip
+            | Cut::HotBlocks
+            | Cut::MoreConnections
             | Cut::DirectPath
             | Cut::EarlyPath
             | Cut::Path
     );
     let stored = matches!(
         cell.cut,
-        Cut::ServerStorage | Cut::LocalDevice | Cut::DirectPath | Cut::EarlyPath | Cut::Path
+        Cut::ServerStorage
+            | Cut::LocalDevice
+            | Cut::DirectPath
+            | Cut::EarlyPath
+            | Cut::MoreConnections
+            | Cut::Path
     );
     Effective {
         engine: "sim".to_owned(),

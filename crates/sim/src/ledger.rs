@@ -161,6 +161,7 @@ impl LedgerReader<'_> {
             workers: self.workers(ledger, role),
             threads: None,
             foreign_cpu: None,
+            nfs_mounts: Vec::new(),
         }
     }
 

@@ -163,14 +163,19 @@ impl RouteBuilder<'_> {
             Cut::NetworkStream | Cut::DirectStream => {
                 self.stream(&mut route, &RequestCall { bytes: payload, ..call });
             }
-            Cut::ServerMemory => self.served(&mut route, &RequestCall { bytes: payload, ..call }, false),
+            Cut::ServerMemory | Cut::HotBlocks => {
+                self.served(&mut route, &RequestCall { bytes: payload, ..call }, false);
+            }
+            Cut::RoundTrip => self.served(&mut route, &RequestCall { bytes: 0, ..call }, false),
             Cut::ServerStorage => self.server_storage(&mut route, &RequestCall { bytes: payload, ..call }),
             Cut::LocalDevice => {
                 self.client_whole(&mut route, payload);
                 self.device(&mut route, &RequestCall { bytes: payload, ..call });
             }
             Cut::EarlyPath => self.path(&mut route, &RequestCall { bytes: payload, durable: false, ..call }),
-            Cut::DirectPath | Cut::Path => self.path(&mut route, &RequestCall { bytes: payload, ..call }),
+            Cut::DirectPath | Cut::MoreConnections | Cut::ChangedPath | Cut::Path => {
+                self.path(&mut route, &RequestCall { bytes: payload, ..call });
+            }
         }
         route
     }

@@ -79,6 +79,9 @@ fn missing(profile: &SimProfile, cell: &Cell) -> Option<String> {
             Cut::NetworkStream
             | Cut::DirectStream
             | Cut::ServerMemory
+            | Cut::RoundTrip
+            | Cut::HotBlocks
+            | Cut::MoreConnections
             | Cut::ServerStorage
             | Cut::DirectPath
             | Cut::EarlyPath,

@@ -227,6 +227,7 @@ impl SimTrial<'_> {
             start_ns: Nanos(start_ns),
             first_done_ns: Nanos(first_ns - start_ns),
             last_done_ns: Nanos(last_ns - start_ns),
+            ended_ns: None,
             op_count,
             bytes: Bytes(op_count * self.cell.workload.block_bytes.0),
             response: std::mem::take(&mut self.tally.response),
@@ -242,6 +243,7 @@ impl SimTrial<'_> {
             resident_ratio: resident_ratio(profile, self.cell),
             verification: None,
             rpc: None,
+            syncs: None,
         }
     }
 
@@ -253,8 +255,12 @@ impl SimTrial<'_> {
             Cut::NetworkStream
                 | Cut::DirectStream
                 | Cut::ServerMemory
+                | Cut::RoundTrip
+                | Cut::HotBlocks
+                | Cut::MoreConnections
                 | Cut::DirectPath
                 | Cut::EarlyPath
+                | Cut::ChangedPath
                 | Cut::Path
         );
         let connections = u64::from(workload.clients) * u64::from(workload.workers);
@@ -283,9 +289,23 @@ fn resident_ratio(profile: &SimProfile, cell: &Cell) -> Option<f64> {
     let buffered_read = cell.workload.op == Op::Read && cell.workload.access == Access::Buffered;
     match cell.cut {
         Cut::PageCache => Some(1.0),
-        Cut::DirectPath | Cut::Path if buffered_read => Some(profile.cache.client_hit_ratio),
+        Cut::DirectPath | Cut::MoreConnections | Cut::ChangedPath | Cut::Path if buffered_read => {
+            Some(profile.cache.client_hit_ratio)
+        }
         Cut::ServerStorage if buffered_read => Some(profile.cache.server_hit_ratio),
-        Cut::DirectPath | Cut::Path | Cut::EarlyPath | Cut::ServerStorage | Cut::LocalDevice => Some(0.0),
-        Cut::Generator | Cut::MemoryCopy | Cut::NetworkStream | Cut::DirectStream | Cut::ServerMemory => None,
+        Cut::DirectPath
+        | Cut::MoreConnections
+        | Cut::ChangedPath
+        | Cut::Path
+        | Cut::EarlyPath
+        | Cut::ServerStorage
+        | Cut::LocalDevice => Some(0.0),
+        Cut::Generator
+        | Cut::MemoryCopy
+        | Cut::NetworkStream
+        | Cut::DirectStream
+        | Cut::ServerMemory
+        | Cut::RoundTrip
+        | Cut::HotBlocks => None,
     }
 }

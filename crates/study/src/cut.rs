@@ -110,6 +110,38 @@ pub(crate) fn early_path(path: &Workload) -> Option<Workload> {
     late.then(|| Workload { acknowledgement: Acknowledgement::Early, verify: false, ..path.clone() })
 }
 
+/// The cheapest round trips of the protocol, as many at a time as the path has requests in flight.
+pub(crate) fn round_trip(path: &Workload) -> Workload {
+    Workload {
+        op: Op::Ping,
+        op_mix: Vec::new(),
+        block_mix: Vec::new(),
+        write_back_every: None,
+        block_bytes: Bytes(1),
+        sync: SyncPolicy::None,
+        max_bytes_per_s: None,
+        ..unpaced(path)
+    }
+}
+
+/// The path's load on the same few blocks, `least_bytes` or as many as are in flight; no write needs to be durable.
+pub(crate) fn hot_blocks(path: &Workload, least_bytes: u64) -> Workload {
+    let in_flight = u64::from(path.queue_depth.max(1)) * u64::from(path.workers.max(1));
+    let block = path.block_bytes.0.max(1);
+    let needed = block.saturating_mul(in_flight).max(least_bytes).min(path.file_bytes.0.max(block));
+    Workload { file_bytes: Bytes(needed / block * block), sync: SyncPolicy::None, ..unpaced(path) }
+}
+
+/// As many requests in flight, over twice as many connections; `None` for a single request.
+pub(crate) fn more_connections(path: &Workload) -> Option<Workload> {
+    let load = Workload {
+        workers: path.workers.saturating_mul(2),
+        queue_depth: path.queue_depth / 2,
+        ..path.clone()
+    };
+    (path.queue_depth > 1).then_some(load)
+}
+
 /// Length of a measured window that nothing else is said of.
 pub(crate) const MEASURE_NS: Nanos = Nanos(1_500_000_000);
 /// Length of a window that a count ends: what of the budget is for it, which the plan knows.
@@ -210,6 +242,12 @@ pub(crate) fn has_cut(which: Cut, target: &Target) -> bool {
         Cut::ServerMemory | Cut::ServerStorage | Cut::EarlyPath => {
             matches!(target, Target::Tcp { layer: Layer::Disk, .. })
         }
-        Cut::Path | Cut::DirectStream | Cut::DirectPath => false,
+        Cut::RoundTrip
+        | Cut::HotBlocks
+        | Cut::MoreConnections
+        | Cut::Path
+        | Cut::DirectStream
+        | Cut::DirectPath
+        | Cut::ChangedPath => false,
     }
 }

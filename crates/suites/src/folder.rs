@@ -89,6 +89,8 @@ pub struct OutputFile {
     pub option: &'static str,
     /// Where it is written.
     pub path: PathBuf,
+    /// What it is, in a few words.
+    pub what: &'static str,
     /// Its content after a run; `None` where the record has nothing for it.
     pub text: OutputTextFn,
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod statistics;
+pub mod verdict_text;
 
 use std::io;
 use std::net::{TcpListener, TcpStream};

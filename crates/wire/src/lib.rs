@@ -1,5 +1,5 @@
 //! The endpoint's protocol as conversations without I/O: frames, hello, control messages, data requests; and those
-//! of NFSv3.
+//! of NFSv3 and iSCSI.
 //!
 //! Bytes that arrived are passed in, messages and bytes to send are returned; sockets, clocks, threads and randomness are the
 //! caller's. Whatever a peer sends, nothing panics, and memory is bounded by what has arrived or was agreed.
@@ -13,6 +13,7 @@ pub mod first_bytes;
 pub mod frame;
 mod greeting;
 pub mod hello;
+pub mod iscsi;
 pub mod nfs;
 pub mod open;
 pub mod refuse;

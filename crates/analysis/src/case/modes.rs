@@ -1,5 +1,6 @@
 //! The modes of the rates of an observation's clients.
 
+use crate::spread::parted;
 use crate::thresholds::ONE_MODE_PROBABILITY;
 use narrows_model::Observation;
 use narrows_stats::dip::{DipNull, DipPlan, dip};
@@ -38,7 +39,7 @@ impl ClientModeFinder {
             [low, high] => high.centre >= low.centre * APART_RATIO,
             _ => false,
         });
-        apart.then_some(found)
+        apart.then(|| parted(&values, &found))
     }
 
     fn p_value(&mut self, values: &[f64]) -> Option<f64> {

@@ -16,6 +16,7 @@ pub(crate) use figures::{
 };
 
 use super::modes::ClientModeFinder;
+use crate::thresholds::BUSY_RATIO;
 use factors::{buffer_factor, by_value, known_segment, mentions, same_load, value_of};
 use narrows_model::counters::Role;
 use narrows_model::observation::{Capacity, Ceiling, ObservedOp, Scope};
@@ -145,6 +146,17 @@ impl<'a> ObservationTable<'a> {
         }
         names
     }
+}
+
+/// Whether fewer clients, `few`, were busy by themselves, with less than half of the bytes of each of the `many`, which were
+/// not: then the rate of the former says nothing of what they and the latter share.
+pub(crate) fn is_limited_by_itself(few: &Observation, many: &Observation) -> bool {
+    let bytes = few.file_bytes.zip(many.file_bytes);
+    let busy = |one: &Observation| cpu(one, Role::Client).map(|share| share.ratio);
+    let moved_less = bytes.is_some_and(|(few, many)| few.0.saturating_mul(2) < many.0);
+    let was_busy =
+        busy(few).zip(busy(many)).is_some_and(|(few, many)| few >= BUSY_RATIO && many < BUSY_RATIO / 2.0);
+    moved_less && was_busy
 }
 
 fn has_network(all: &Observations) -> bool {

@@ -6,6 +6,7 @@ use narrows_model::counters::{
     CgroupCpu, Combine, DiskCounters, ForeignCpu, HostCpu, NicCounters, ProcessCpu, RingCpu, TcpCounters,
     ThreadTimes, WorkerCounters,
 };
+use narrows_model::nfs_mount::NfsMountCounters;
 use narrows_model::trial::CounterPair;
 use narrows_model::{Nanos, Role};
 
@@ -37,6 +38,8 @@ pub(crate) struct RoleDelta {
     pub threads: Option<ThreadTimes>,
     /// What programs on the role's machine used that are no part of the path.
     pub foreign: Option<ForeignCpu>,
+    /// What the kernel's client did at NFS mounts under the path.
+    pub nfs_mounts: Vec<NfsMountCounters>,
 }
 
 impl RoleDelta {
@@ -58,6 +61,11 @@ impl RoleDelta {
             workers: after.workers.map(|after| after.since(&before.workers.unwrap_or_default())),
             threads: difference(before.threads.as_ref(), after.threads.as_ref()),
             foreign: difference(before.foreign_cpu.as_ref(), after.foreign_cpu.as_ref()),
+            nfs_mounts: after
+                .nfs_mounts
+                .iter()
+                .filter_map(|after| mount(&before.nfs_mounts, after))
+                .collect(),
         }
     }
 
@@ -77,6 +85,12 @@ impl RoleDelta {
                 sum.counted.add_interval(&more.counted);
             }
             (sum, more) => *sum = sum.take().or_else(|| more.clone()),
+        }
+        for more in &more.nfs_mounts {
+            match self.nfs_mounts.iter_mut().find(|known| known.mount_point == more.mount_point) {
+                Some(known) => known.add(more),
+                None => self.nfs_mounts.push(more.clone()),
+            }
         }
         add_named(&mut self.disks, &more.disks, |disk| &disk.name);
         add_named(&mut self.nics, &more.nics, |nic| &nic.name);
@@ -113,6 +127,11 @@ fn add_named<T: Combine + Clone>(sum: &mut Vec<T>, more: &[T], name: impl Fn(&T)
             None => sum.push(one.clone()),
         }
     }
+}
+
+fn mount(before: &[NfsMountCounters], after: &NfsMountCounters) -> Option<NfsMountCounters> {
+    let known = before.iter().find(|known| known.mount_point == after.mount_point)?;
+    Some(after.since(known))
 }
 
 fn disk(before: &[DiskCounters], after: &DiskCounters) -> Option<DiskCounters> {

@@ -35,6 +35,8 @@ pub(crate) struct TrialTotals {
     pub complete: bool,
     pub first_done: Nanos,
     pub last_done: Nanos,
+    /// When all files were synced and closed, where that was noted.
+    pub ended: Option<Nanos>,
     pub op_count: u64,
     pub bytes: Bytes,
     pub response_sum_ns: f64,
@@ -71,6 +73,8 @@ pub(crate) struct CellData {
     pub verification: Option<Verification>,
     /// Remote procedure calls, in all trials.
     pub rpc: Option<RpcCounters>,
+    /// Times of the syncs that followed writes, in all trials.
+    pub syncs: StoredHistogram,
     pub deltas: Vec<RoleDelta>,
     pub effective: Option<Effective>,
     pub file_bytes: Option<Bytes>,
@@ -96,6 +100,7 @@ impl CellData {
             errors: Vec::new(),
             verification: None,
             rpc: None,
+            syncs: StoredHistogram::default(),
             deltas: Vec::new(),
             effective: None,
             file_bytes: None,
@@ -148,6 +153,7 @@ impl CellData {
             complete: trial.complete,
             first_done: trial.first_done_ns,
             last_done: trial.last_done_ns,
+            ended: trial.ended_ns,
             op_count: trial.op_count,
             bytes: trial.bytes,
             response_sum_ns: trial.response_sum_ns as f64,
@@ -162,6 +168,9 @@ impl CellData {
             self.in_flight_at_end.get_or_insert_default().add(at_end);
         }
         merge_errors(&mut self.errors, &trial.errors);
+        if let Some(syncs) = &trial.syncs {
+            self.syncs.merge(syncs);
+        }
         if let Some(rpc) = &trial.rpc {
             self.rpc.get_or_insert_default().add(rpc);
         }
@@ -191,6 +200,7 @@ impl CellData {
                 complete: false,
                 first_done: elapsed,
                 last_done: elapsed,
+                ended: None,
                 op_count: open.ops,
                 bytes: Bytes(open.bytes),
                 response_sum_ns: open.response.mean_ns().unwrap_or(0.0) * open.response.count() as f64,

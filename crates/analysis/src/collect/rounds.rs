@@ -84,6 +84,7 @@ impl CellData {
         window.errors = std::mem::take(&mut self.errors);
         window.verification = self.verification.take();
         window.rpc = self.rpc.take();
+        window.syncs = std::mem::take(&mut self.syncs);
         window.failure = self.failure.take();
         window.effective = self.effective.take();
         window.file_bytes = self.file_bytes;

@@ -12,9 +12,13 @@ mod features;
 pub(crate) use features::Features;
 
 use crate::case::Cases;
-use crate::thresholds::{ELIMINATED_CONFIDENCE, NO_INTERVENTION_CONFIDENCE, UNEXPLAINED_RATIO};
+use crate::thresholds::{
+    BARELY_CONFIDENCE, ELIMINATED_CONFIDENCE, HARDLY_EXPLAINED_RATIO, NO_INTERVENTION_CONFIDENCE,
+    UNEXPLAINED_RATIO,
+};
 use crate::verdict::SegmentVerdict;
 use crate::view::SummaryView;
+use narrows_model::change::Confirmation;
 
 /// The confidence in `first`, beside which `runner_up` comes next; never above what its rule says that its evidence leaves
 /// open.
@@ -25,6 +29,16 @@ pub(crate) fn confidence(
 ) -> f64 {
     let Some(view) = cases.view() else { return distance::confidence(first, runner_up) };
     fitted(view, &Features::new(first, runner_up, view)).min(first.confidence_max)
+}
+
+/// The confidence once the segment was changed: a prediction that came true halves the doubt, whatever no repetition of
+/// the same measurements could show, and one that failed halves the confidence.
+pub(crate) fn changed(confidence: f64, outcome: Confirmation) -> f64 {
+    match outcome {
+        Confirmation::Confirmed => 1.0 - (1.0 - confidence) / 2.0,
+        Confirmation::Refuted => confidence / 2.0,
+        Confirmation::Undecided => confidence,
+    }
 }
 
 /// The fitted law below its caps.
@@ -44,10 +58,12 @@ pub(crate) fn logistic(features: &Features) -> f64 {
 }
 
 fn cap(view: &SummaryView<'_>, features: &Features) -> f64 {
-    let unexplained = features.residual_ratio.is_none_or(|residual| residual.abs() > UNEXPLAINED_RATIO);
+    let beyond = |most: f64| features.residual_ratio.is_none_or(|residual| residual.abs() > most);
+    let (unexplained, hardly_explained) = (beyond(UNEXPLAINED_RATIO), beyond(HARDLY_EXPLAINED_RATIO));
     [
         (true, NO_INTERVENTION_CONFIDENCE),
         (unexplained && !features.conclusive, ELIMINATED_CONFIDENCE),
+        (hardly_explained && !features.conclusive, BARELY_CONFIDENCE),
         (view.sharing.one_machine, ELIMINATED_CONFIDENCE),
     ]
     .into_iter()

@@ -28,6 +28,17 @@ fn an_unexplained_residual_holds_it_at_six_tenths() {
 }
 
 #[test]
+fn a_residual_beyond_fifteen_percent_lowers_it_unless_bytes_that_were_counted_decide() {
+    let summary = builtin("ten-gigabit-nfs");
+    let view = SummaryView::new(&summary);
+    let with = |residual: f64, conclusive: bool| {
+        fitted(&view, &Features { residual_ratio: Some(residual), conclusive, ..sure() })
+    };
+    assert!(with(0.16, false) <= 0.8 && with(-0.16, false) <= 0.8);
+    assert!(with(0.14, false) > 0.8 && with(0.16, true) > 0.8);
+}
+
+#[test]
 fn a_shared_machine_holds_it_at_six_tenths() {
     let summary = builtin("shared-laptop");
     assert!(fitted(&SummaryView::new(&summary), &sure()) <= 0.6);

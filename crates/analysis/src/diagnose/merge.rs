@@ -5,6 +5,7 @@ use crate::case::Cases;
 use crate::facts::reads;
 use crate::view::{Regime, RegimeKind};
 use narrows_model::Limiting;
+use narrows_model::change::Confirmation;
 use narrows_model::diagnosis::Evidence;
 
 /// A load of an entry: what was named for it, and how its statements begin.
@@ -35,9 +36,23 @@ pub(super) fn entries(
             codes: codes(&names),
             evidence: own.iter().flat_map(|(member, named)| evidence(member, named)).collect(),
             relief_gain_ratio: gain(&names),
+            confirmed: combined(&names),
         }
     };
     first.named.iter().enumerate().map(entry).collect()
+}
+
+/// Whether changing the segment confirmed it under all loads of an entry; one that refuted it refutes the entry.
+fn combined(named: &[&NamedSegment]) -> Option<Confirmation> {
+    let each = || named.iter().map(|named| named.confirmed);
+    if each().any(|one| one == Some(Confirmation::Refuted)) {
+        return Some(Confirmation::Refuted);
+    }
+    let all: Option<Vec<Confirmation>> = each().collect();
+    match all {
+        Some(all) if all.iter().all(|one| *one == Confirmation::Confirmed) => Some(Confirmation::Confirmed),
+        _ => each().any(|one| one.is_some()).then_some(Confirmation::Undecided),
+    }
 }
 
 fn codes(named: &[&NamedSegment]) -> Vec<String> {

@@ -10,6 +10,8 @@ pub(crate) mod rank;
 mod refuted;
 mod relay;
 mod unmeasured;
+mod used;
+mod uses;
 
 pub(crate) use relay::diagnose_relay;
 pub(crate) use unmeasured::how_to_measure;
@@ -20,8 +22,9 @@ use crate::rules::{NOT_ENOUGH_EVIDENCE, RULES, Rule, rule};
 use crate::verdict::{SegmentVerdict, Stance, Tier};
 use narrows_model::diagnosis::{Evidence, Severity};
 use narrows_model::observation::{ANSWER_SCHEMA, DiagnosisDocument};
+use narrows_model::summary::SegmentUse;
 use narrows_model::{Cut, Diagnosis, Finding, Observations, Segment, Summary};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The sentence that comes first when client and server share a machine (methodology, section 7).
 pub(crate) const SHARED_MACHINE: &str =
@@ -38,7 +41,7 @@ pub(crate) struct RuleVerdict {
 /// The verdict on a summary.
 #[must_use]
 pub fn diagnose(summary: &Summary) -> Diagnosis {
-    diagnose_cells(summary).0
+    diagnose_cells(summary).diagnosis
 }
 
 /// The verdict on `observations`.
@@ -54,12 +57,15 @@ pub fn diagnose(summary: &Summary) -> Diagnosis {
 /// The method of `docs/concepts/methodology.md`; each rule names its own.
 #[must_use]
 pub fn diagnose_observations(observations: &Observations) -> Diagnosis {
-    diagnose_cases(&Cases::of_file(observations)).0
+    diagnose_cases(&Cases::of_file(observations)).diagnosis
 }
 
 /// The verdict on `observations` as the document that `--json` prints.
 #[must_use]
 pub fn diagnosis_document(observations: &Observations, narrows_version: &str) -> DiagnosisDocument {
+    let cases = Cases::of_file(observations);
+    let evaluated = evaluate_rules(&cases);
+    let uses = cases.table().map(|table| used::uses(table, &evaluated)).unwrap_or_default();
     DiagnosisDocument {
         schema: ANSWER_SCHEMA.to_owned(),
         narrows_version: narrows_version.to_owned(),
@@ -67,20 +73,34 @@ pub fn diagnosis_document(observations: &Observations, narrows_version: &str) ->
         source: observations.source.clone(),
         observation_count: observations.observations.len() as u64,
         per_call: per_call(observations),
-        diagnosis: diagnose_observations(observations),
+        diagnosis: diagnose_evaluated(&cases, &evaluated).diagnosis,
+        observations: uses,
     }
 }
 
-/// The verdict, and the segment that limits each regime's cell.
-pub(crate) fn diagnose_cells(summary: &Summary) -> (Diagnosis, Vec<(String, Segment)>) {
+/// The verdict on cases, with what it says of each load and of each segment.
+pub(crate) struct CaseDiagnosis {
+    pub diagnosis: Diagnosis,
+    /// The segment that limits each load.
+    pub by_load: Vec<(String, Segment)>,
+    /// How far each load used each segment of a run's path.
+    pub uses: BTreeMap<Segment, Vec<SegmentUse>>,
+}
+
+/// The verdict on a run.
+pub(crate) fn diagnose_cells(summary: &Summary) -> CaseDiagnosis {
     diagnose_cases(&Cases::of_run(summary))
 }
 
-/// The verdict on cases, and the segment that limits each load.
-fn diagnose_cases(cases: &Cases<'_>) -> (Diagnosis, Vec<(String, Segment)>) {
-    let evaluated = evaluate_rules(cases);
+/// The verdict on cases.
+fn diagnose_cases(cases: &Cases<'_>) -> CaseDiagnosis {
+    diagnose_evaluated(cases, &evaluate_rules(cases))
+}
+
+/// The same from what the rules stated.
+fn diagnose_evaluated(cases: &Cases<'_>, evaluated: &[RuleVerdict]) -> CaseDiagnosis {
     let ranked: Vec<rank::RankedCase<'_, '_>> =
-        cases.loads().filter_map(|case| rank::rank(cases, case, &evaluated)).collect();
+        cases.loads().filter_map(|case| rank::rank(cases, case, evaluated)).collect();
     let by_load = ranked
         .iter()
         .filter_map(|ranked| Some((ranked.case.id.to_owned(), ranked.named.first()?.segment)))
@@ -90,17 +110,18 @@ fn diagnose_cases(cases: &Cases<'_>) -> (Diagnosis, Vec<(String, Segment)>) {
         Some(table) => observed::limiting(table, &ranked),
         None => (merge::limiting(cases, &ranked), ranked.iter().filter_map(unknown_load).collect()),
     };
-    let exonerated = lists::exonerated(cases, &evaluated, &limiting);
-    let not_measured = lists::not_measured(cases, &evaluated, &limiting, &exonerated);
+    let exonerated = lists::exonerated(cases, evaluated, &limiting);
+    let not_measured = lists::not_measured(cases, evaluated, &limiting, &exonerated);
     let one_machine = cases.view().is_some_and(|view| view.sharing.one_machine);
     let diagnosis = Diagnosis {
         preface: one_machine.then(|| SHARED_MACHINE.to_owned()),
         limiting,
         exonerated,
         not_measured,
-        findings: findings(&evaluated, unknown),
+        findings: findings(evaluated, unknown),
     };
-    (diagnosis, by_load)
+    let uses = uses::of_segments(cases, &ranked, evaluated, &diagnosis);
+    CaseDiagnosis { diagnosis, by_load, uses }
 }
 
 /// What every rule says.

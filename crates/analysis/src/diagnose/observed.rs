@@ -145,6 +145,7 @@ fn unknown_entry(table: &ObservationTable<'_>, group: &[&Observation]) -> Limiti
         codes: vec![NOT_ENOUGH_EVIDENCE.to_owned()],
         evidence: [nothing_known(group)].into_iter().chain(notes(group)).collect(),
         relief_gain_ratio: None,
+        confirmed: None,
     }
 }
 

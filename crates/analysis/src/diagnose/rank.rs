@@ -5,12 +5,14 @@ use crate::case::{Case, Cases};
 use crate::confidence;
 #[cfg(test)]
 use crate::confidence::Features;
+use crate::method::confirmation::confirmation;
 use crate::rules::NOT_ENOUGH_EVIDENCE;
 use crate::thresholds::{NAMED_CONFIDENCE, NEARLY_FULL_RATIO, ONE_OF_RATIO};
-use crate::verdict::{Basis, Stance, Tier};
+use crate::verdict::{Basis, Stance, Tier, UsedShare};
 #[cfg(test)]
 use crate::view::SummaryView;
 use narrows_model::Segment;
+use narrows_model::change::Confirmation;
 use narrows_model::diagnosis::{Evidence, Relation};
 
 /// A segment named for a regime.
@@ -23,6 +25,10 @@ pub(crate) struct NamedSegment {
     pub evidence: Vec<Evidence>,
     pub relief_gain_ratio: Option<f64>,
     pub scope: Option<&'static str>,
+    /// How far the load used it, by the verdict that names it.
+    pub used: Option<UsedShare>,
+    /// Whether the path moved as predicted when it was changed.
+    pub confirmed: Option<Confirmation>,
 }
 
 /// A load with the segments named for it, the likeliest first.
@@ -57,9 +63,19 @@ pub(crate) fn rank<'c, 'a>(
     };
     for entry in &mut named {
         add_agreeing(entry, &limits);
+        add_confirmation(cases, case, entry);
     }
     let load_ratio = limits.first().map_or(0.0, |first| first.verdict.load_ratio);
     Some(RankedCase { case, named, load_ratio })
+}
+
+/// Adds what changing the segment did: it makes the verdict surer, or less sure.
+fn add_confirmation(cases: &Cases<'_>, case: &Case<'_>, entry: &mut NamedSegment) {
+    let Some((view, cell)) = cases.view().zip(case.cell()) else { return };
+    let Some((outcome, evidence)) = confirmation(view, cell, entry.segment) else { return };
+    entry.confidence = confidence::changed(entry.confidence, outcome);
+    entry.confirmed = Some(outcome);
+    entry.evidence.insert(0, evidence);
 }
 
 /// Adds what other rules say that name the same segment.
@@ -223,6 +239,8 @@ fn named(evaluated: &RuleVerdict, confidence: f64, relation: Relation) -> NamedS
         evidence: evaluated.verdict.evidence.clone(),
         relief_gain_ratio: evaluated.verdict.relief_gain_ratio,
         scope: evaluated.verdict.scope,
+        used: evaluated.verdict.used,
+        confirmed: None,
     }
 }
 
@@ -269,6 +287,8 @@ fn unnamed(cases: &Cases<'_>, rest: &[&RuleVerdict]) -> NamedSegment {
             evidence,
             relief_gain_ratio: None,
             scope: None,
+            used: None,
+            confirmed: None,
         };
     };
     let others: Vec<&RuleVerdict> =

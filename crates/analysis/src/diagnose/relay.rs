@@ -23,7 +23,7 @@ pub(crate) fn diagnose_relay(relay: &RelaySummary) -> Diagnosis {
     for sweep in RelaySweep::ALL {
         let observed = observations(relay, sweep);
         if !observed.observations.is_empty() {
-            let (found, _) = diagnose_cases(&Cases::of_sweep(relay, &observed));
+            let found = diagnose_cases(&Cases::of_sweep(relay, &observed)).diagnosis;
             add(&mut all, sweep, found, shared);
         }
     }

@@ -29,7 +29,11 @@ fn why(view: &SummaryView<'_>, segment: Segment, open: bool) -> String {
     if segment.is_within(Segment::Network) && view.loopback() {
         return "client and server talk over loopback, which is memory, not a network".to_owned();
     }
-    if needs_server(segment) && view.server().is_none() {
+    if needs_server(segment) && view.speaks_protocol() && !is_seen(view, segment) {
+        return "nothing of ours ran on the server, and what its protocol showed does not isolate it"
+            .to_owned();
+    }
+    if needs_server(segment) && view.server().is_none() && !view.speaks_protocol() {
         return "there was no endpoint, so nothing of the path beyond this machine was visible".to_owned();
     }
     if view.sharing.one_station() && matches!(segment, Segment::ClientCpu | Segment::ServerCpu) {
@@ -72,6 +76,10 @@ fn is_capped(view: &SummaryView<'_>) -> bool {
 /// Whether no load blames or clears the number in flight, although it was counted.
 fn is_open(evaluated: &[RuleVerdict], segment: Segment) -> bool {
     segment == Segment::WorkloadConcurrency && !evaluated.iter().any(|known| known.verdict.segment == segment)
+}
+
+fn is_seen(view: &SummaryView<'_>, segment: Segment) -> bool {
+    view.segment(segment).is_some_and(|known| known.measured)
 }
 
 fn needs_server(segment: Segment) -> bool {

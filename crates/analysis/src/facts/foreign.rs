@@ -47,13 +47,62 @@ pub(crate) fn takes_much(load: &ForeignLoad) -> bool {
     load.busy_cpus >= load.machine_cpus * FULL_RATIO && load.used_cpus >= load.machine_cpus * LARGE_RATIO
 }
 
+/// Whether several requests in flight absorbed the waits of a load's threads: these were blocked for most of the time, on a
+/// network or a device that stayed busy meanwhile, and the rate was steady.
+fn absorbs_waits(cell: &CellSummary, load: &ForeignLoad) -> bool {
+    let is_steady = cell.steadiness.is_some_and(|seen| seen.range_ratio <= RAISED_RATIO - 1.0);
+    let is_blocked = wait_shares(cell, load).is_some_and(|shares| shares.runnable < DOMINANT_RATIO);
+    cell.in_flight.configured > 1 && is_steady && is_blocked
+}
+
 /// Whether other programs disturbed the cell: the load waited for a CPU while they used some, or they left none idle, when
 /// threads of the kernel, whose waits are not counted, waited for one too; or a device or an interface of the path moved
-/// much for them.
+/// much for them. A load whose rate their CPU time did not move is not disturbed by it.
 pub(crate) fn is_disturbed(cell: &CellSummary) -> bool {
     let waited = |load: &ForeignLoad| {
         load.used_cpus >= load.machine_cpus * USED_MIN_RATIO
             && wait_shares(cell, load).is_some_and(|shares| shares.waiting >= WAITED_MIN_RATIO)
     };
-    cell.foreign_cpu.iter().any(|load| takes_much(load) || waited(load)) || !cell.foreign_transfers.is_empty()
+    let disturbs = |load: &ForeignLoad| (takes_much(load) || waited(load)) && !absorbs_waits(cell, load);
+    cell.foreign_cpu.iter().any(disturbs) || !cell.foreign_transfers.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::builtin;
+    use narrows_model::Role;
+    use narrows_model::summary::{CpuWaiting, Steadiness};
+
+    /// A bulk cell beside programs that fill the machine, whose thread is runnable for this share of the time and waits for
+    /// a CPU for a third of that.
+    fn beside_others(runnable_ratio: f64, range_ratio: f64, in_flight: u64) -> bool {
+        let summary = builtin("hundred-megabit");
+        let mut cell = summary.cells.iter().find(|cell| cell.id == "path/read/1MiB/qd16/c1").unwrap().clone();
+        cell.foreign_cpu = vec![ForeignLoad {
+            roles: vec![Role::Client],
+            machine_cpus: 2.0,
+            busy_cpus: 2.0,
+            used_cpus: 1.5,
+            programs: Vec::new(),
+        }];
+        let waiting = CpuWaiting { runnable_ratio, waiting_ratio: runnable_ratio / 3.0 };
+        cell.cpu.get_mut(&Role::Client).unwrap().waiting = Some(waiting);
+        cell.steadiness =
+            Some(Steadiness { round_count: 5, of_trials: false, range_ratio, drift_ratio: 0.0 });
+        cell.in_flight.configured = in_flight;
+        is_disturbed(&cell)
+    }
+
+    #[test]
+    fn a_steady_load_that_mostly_waits_for_a_network_is_not_disturbed_by_busy_cpus() {
+        assert!(!beside_others(0.2, 0.004, 16));
+    }
+
+    #[test]
+    fn a_load_that_varies_that_needs_its_cpu_or_that_has_one_request_in_flight_is() {
+        for (runnable_ratio, range_ratio, in_flight) in [(0.2, 0.1, 16), (0.8, 0.004, 16), (0.2, 0.004, 1)] {
+            assert!(beside_others(runnable_ratio, range_ratio, in_flight), "{runnable_ratio} {range_ratio}");
+        }
+    }
 }

@@ -82,7 +82,8 @@ fn role_cpu(
         (CpuSource::Counters(_), None) => return None,
     };
     let verdict = SegmentVerdict::new(segment, case.id, stance, Basis::Utilisation, load);
-    Some(verdict.with_load_error(case.error_ratio).with_evidence(text, shown.counter, shown.command))
+    let verdict = verdict.with_used(busy_ratio.min(1.0)).with_load_error(case.error_ratio);
+    Some(verdict.with_evidence(text, shown.counter, shown.command))
 }
 
 /// Whether others took the CPU that a role wanted: what it used is less than what it needs then.
@@ -161,7 +162,7 @@ pub(crate) fn one_thread(
         );
         let undecided = SegmentVerdict::new(whole, case.id, Stance::Limits, Basis::Utilisation, used.min(1.0));
         let counter = format!("CPU time of the {name}");
-        undecided.with_tier(Tier::Fallback).with_evidence(text, &counter, test.command)
+        undecided.without_used().with_tier(Tier::Fallback).with_evidence(text, &counter, test.command)
     })
 }
 

@@ -1,7 +1,11 @@
 //! What a share of lost segments allows a connection.
 
-use super::metric;
-use crate::summary::{TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT};
+use super::one_more::ExtraConnection;
+use super::{is_single, metric};
+use crate::summary::{
+    TCP_CONGESTION_WINDOW_BYTES, TCP_RETRANSMIT_COUNT, TCP_ROUND_TRIP_S, TCP_SEGMENT_COUNT,
+};
+use crate::text;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 
@@ -42,6 +46,56 @@ impl LossLaw {
     /// Whether the load moves about what the law allows.
     pub(crate) fn explains_rate(self) -> bool {
         (1.0 / LAW_FACTOR..=LAW_FACTOR).contains(&self.load)
+    }
+}
+
+/// From this share sent again on, the law leaves a connection a window of a dozen segments: on most paths that is less than
+/// the wire has room for, and every second recovery waits for a timer.
+const HEAVY_RATIO: f64 = 0.01;
+/// A queue builds up before a full wire where the round trip is this many times the smallest.
+const STANDING_QUEUE_RATIO: f64 = 2.0;
+/// Below this share of its windows in flight a sender waits for timers, with the wire idle.
+const IDLE_RATIO: f64 = 0.5;
+
+/// Connections that lose so much that they do not fill the wire.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StarvedConnections {
+    lost_ratio: f64,
+    round_trip_s: f64,
+    smallest_s: f64,
+    window_bytes: f64,
+}
+
+impl StarvedConnections {
+    /// Whether the connections of many requests in flight lose segments with no full wire to drop them: a hundredth or more
+    /// is sent again, they move no more than the law of loss allows, and no queue builds up before the wire (the round trip is
+    /// near its smallest), or their windows are not in flight for most of the time. `None` where that is not so or not
+    /// known, and where one `more` connection shows that the wire is full.
+    pub(crate) fn new(cell: &CellSummary, more: Option<ExtraConnection<'_>>) -> Option<Self> {
+        let lost_ratio = lost_ratio(cell).filter(|share| *share >= HEAVY_RATIO && !is_single(cell))?;
+        let law = LossLaw::new(cell).filter(|law| law.load <= LAW_FACTOR)?;
+        let round_trip_s = metric(cell, TCP_ROUND_TRIP_S)?;
+        let window_bytes = metric(cell, TCP_CONGESTION_WINDOW_BYTES)?;
+        let connections = f64::from(cell.requested.workers) * f64::from(cell.clients);
+        let in_flight = ratio(cell.rate_bytes_per_s?.0 * round_trip_s, window_bytes * connections)?;
+        let has_queue = round_trip_s >= law.round_trip_s * STANDING_QUEUE_RATIO && in_flight >= IDLE_RATIO;
+        // Each of several connections that lose gets its own rate: one more adds its share, of which chance takes a part.
+        let half_share = 1.0 + 0.5 / connections.max(1.0);
+        let is_full = more.is_some_and(|more| more.gain.ratio + more.gain.noise_ratio < half_share);
+        let smallest_s = law.round_trip_s;
+        (!has_queue && !is_full).then_some(Self { lost_ratio, round_trip_s, smallest_s, window_bytes })
+    }
+
+    /// Why in words.
+    pub(crate) fn text(self) -> String {
+        format!(
+            "{} of the segments were sent again; the round trip of {} (smallest {}) and the congestion window of {} show no \
+             queue before a full wire",
+            text::percent(self.lost_ratio),
+            text::seconds(self.round_trip_s),
+            text::seconds(self.smallest_s),
+            text::amount(narrows_model::Bytes(narrows_model::units::round_to_u64(self.window_bytes))),
+        )
     }
 }
 

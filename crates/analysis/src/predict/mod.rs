@@ -74,6 +74,9 @@ fn serial_s(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
         let found = view.ceiling(cut, cell).filter(|found| found.same_settings && !is_capped(found.cell))?;
         time_per_op_s(found.cell)
     };
+    if view.speaks_protocol() {
+        return cut(Cut::HotBlocks);
+    }
     if view.server().is_none() {
         let cache_s = if is_direct(cell) { 0.0 } else { cut(Cut::PageCache)? };
         return Some(cache_s + cut(Cut::LocalDevice)?);
@@ -93,6 +96,7 @@ fn minimum(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
     let cuts: &[Cut] = match (view.server().is_some(), memory_target) {
         (true, true) => &[Cut::MemoryCopy, Cut::NetworkStream],
         (true, false) => &[Cut::MemoryCopy, Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage],
+        (false, _) if view.speaks_protocol() => &[Cut::MemoryCopy, Cut::HotBlocks],
         (false, _) if is_direct(cell) => &[Cut::LocalDevice],
         (false, _) => &[Cut::MemoryCopy, Cut::PageCache, Cut::LocalDevice],
     };

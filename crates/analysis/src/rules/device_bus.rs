@@ -66,7 +66,8 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         if shared { 1.0 } else { 0.0 },
     );
     let gain = ratio(sum, rate).filter(|gain| *gain > 1.0);
-    Some(verdict.with_load_error(method::error_ratio(cell)).with_relief_gain(gain).with_evidence(
+    let verdict = verdict.without_used().with_load_error(method::error_ratio(cell));
+    Some(verdict.with_relief_gain(gain).with_evidence(
         text,
         "rates of each alone and together",
         "iostat -x 1",

@@ -7,13 +7,14 @@ use crate::facts::foreign::{self, takes_much, wait_shares};
 use crate::method;
 use crate::text;
 use crate::thresholds::{DOMINANT_RATIO, FULL_RATIO, GAIN_MAX, STRONG_GAIN_RATIO};
+use crate::verdict::UsedShare;
 use narrows_model::Segment;
 use narrows_model::diagnosis::Severity;
 use narrows_model::printable::one_line;
 use narrows_model::summary::{
-    CellSummary, ForeignLoad, ForeignProgramLoad, ForeignResource, ForeignTransfer,
+    CellSummary, ForeignLoad, ForeignProgramLoad, ForeignResource, ForeignTransfer, UsedOf,
 };
-use narrows_model::units::BytesPerSec;
+use narrows_model::units::{BytesPerSec, ratio};
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -25,7 +26,8 @@ pub(super) static RULE: Rule = Rule {
                  and the load's own threads waited for a CPU. It limits where all CPUs there were busy, the others \
                  had a quarter of them or more, the load's threads were hardly ever blocked on anything else, and \
                  without the waits it would be a quarter faster. A load that waits mostly for the network, a server or \
-                 a device is disturbed, and what it waits for is named. Where a quota ran out in half of its periods, \
+                 a device is disturbed, and what it waits for is named; not so one with several requests in flight whose rate \
+                 stayed within 3 %. Where a quota ran out in half of its periods, \
                  the threads waited for that. Threads of the kernel count as no program. On a machine with several \
                  roles the client counts; an endpoint of another version of narrows, or of another namespace of \
                  process ids, and a FUSE mount, whose daemon cannot be distinguished from other programs, disable \
@@ -101,6 +103,8 @@ fn transfer_message(cell: &CellSummary, transfer: &ForeignTransfer) -> String {
 fn limited(cell: &CellSummary) -> Option<SegmentVerdict> {
     let load = cell.foreign_cpu.iter().find(|load| gain(cell, load).is_some())?;
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::State, 1.0);
+    let busy = busy_ratio(load).map(|ratio| UsedShare { ratio, of: UsedOf::Capacity });
+    let verdict = SegmentVerdict { used: busy, ..verdict };
     let verdict = SegmentVerdict { severity: Severity::Warning, ..verdict }.with_tier(Tier::Voids);
     let verdict = verdict.with_relief_gain(gain(cell, load).filter(|gain| *gain < GAIN_MAX));
     Some(verdict.with_evidence(message(cell, load), COUNTER, COMMAND))
@@ -119,6 +123,11 @@ fn gain(cell: &CellSummary, load: &ForeignLoad) -> Option<f64> {
     (takes_much(load) && gain >= STRONG_GAIN_RATIO).then_some(gain)
 }
 
+/// How busy the machine was with all that ran on it.
+fn busy_ratio(load: &ForeignLoad) -> Option<f64> {
+    ratio(load.busy_cpus, load.machine_cpus).map(|busy| busy.min(1.0))
+}
+
 /// What the others used, and what that did to the load.
 fn message(cell: &CellSummary, load: &ForeignLoad) -> String {
     let waited: Vec<String> = load
@@ -128,11 +137,13 @@ fn message(cell: &CellSummary, load: &ForeignLoad) -> String {
         .map(|(role, waiting)| format!("{} of the time at the {role}", text::percent(waiting)))
         .collect();
     let programs: Vec<String> = load.programs.iter().map(named).collect();
+    let busy = busy_ratio(load).map(|busy| format!(", which were {} busy", text::percent(busy)));
     format!(
-        "{}: other programs used {:.1} of {:.0} CPUs{}{}; the load's threads waited for a CPU for {}",
+        "{}: other programs used {:.1} of {:.0} CPUs{}{}{}; the load's threads waited for a CPU for {}",
         cell.id,
         load.used_cpus,
         load.machine_cpus,
+        busy.unwrap_or_default(),
         if programs.is_empty() { "" } else { ": " },
         programs.join(", "),
         waited.join(" and "),
@@ -206,7 +217,12 @@ mod tests {
         let first = &summary.diagnosis.limiting[0];
         assert_eq!(first.codes, [RULE.code]);
         let text = &first.evidence[0].text;
-        assert!(text.contains("other programs used 1.5 of 2 CPUs: `burn\\u001b[2J` (pid 4711"), "{text}");
+        assert!(
+            text.contains(
+                "other programs used 1.5 of 2 CPUs, which were 100 % busy: `burn\\u001b[2J` (pid 4711"
+            ),
+            "{text}"
+        );
         assert!(text.contains("49 % of the time at the client"), "{text}");
         assert!(first.relief_gain_ratio.is_some_and(|gain| (gain - 1.96).abs() < 0.01), "{first:?}");
         // What the client used is less than what it needs: it is neither blamed nor cleared.

@@ -35,6 +35,12 @@ mod not_enough_evidence;
 mod offered_load;
 mod operations_failed;
 mod per_call;
+mod protocol_cache;
+mod protocol_commit;
+mod protocol_connection;
+mod protocol_device;
+mod protocol_server;
+mod protocol_wire;
 mod proxy_cpu;
 mod proxy_queue;
 mod repeated_counts;
@@ -141,6 +147,12 @@ pub(crate) static RULES: &[&Rule] = &[
     &retrograde::RULE,
     &foreign_load::RULE,
     &time_parts::RULE,
+    &protocol_wire::RULE,
+    &protocol_connection::RULE,
+    &protocol_server::RULE,
+    &protocol_cache::RULE,
+    &protocol_commit::RULE,
+    &protocol_device::RULE,
     // new rule: entry
     &operations_failed::RULE,
     &short_run::RULE,

@@ -3,12 +3,12 @@
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::facts::time_per_op_s;
-use crate::method::loss::{self, HARMLESS_RATIO, LossLaw};
-use crate::method::one_more::one_more_connection;
+use crate::method::loss::{self, HARMLESS_RATIO, LossLaw, StarvedConnections};
+use crate::method::one_more::{ExtraConnection, one_more_connection};
 use crate::method::{self, network};
 use crate::summary::{TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT};
 use crate::text;
-use crate::thresholds::DOMINANT_RATIO;
+use crate::thresholds::{DOMINANT_RATIO, INFERRED_CONFIDENCE};
 use crate::view::SummaryView;
 use narrows_model::diagnosis::Severity;
 use narrows_model::summary::CellSummary;
@@ -30,13 +30,15 @@ pub(super) static RULE: Rule = Rule {
     definition: "A share of the segments on the load's connections was retransmitted. Loss shrinks the congestion \
                  window of each connection. It limits where the path moves nearly what a raw stream moved, or each \
                  connection moves what the loss formula allows, one more connection is faster, and no window limited \
-                 the stream; otherwise it is only reported. Requests of at most 64 KiB wait for the timer that sends \
+                 the stream; otherwise it is only reported. Where a hundredth or more is sent again and no queue stands before the \
+                 wire, it limits also where chance hides what one more connection gains. Requests of at most 64 KiB wait for the timer that sends \
                  a lost segment again: it limits them where the mean is above the median by half of the mean or more, and \
                  the timers explain that. With a proxy the worse leg counts, the loss formula is \
                  not applied, and only a share of zero is harmless.",
     formula: "segments retransmitted / segments sent, both of the data's sender; harmless under 0.1 %; limits: rate \
               >= 0.9 x raw stream, or 1/2 to 2 x (segment / round trip) x sqrt(1.5 / share) a connection; one more \
-              connection >= 1.1 x the rate, window- and buffer-limited < half of the busy time; small requests: \
+              connection >= 1.1 x the rate, window- and buffer-limited < half of the busy time; or share >= 1 %, rate <= 2 x \
+              that, and round trip < 2 x its smallest or rate x round trip < 0.5 x congestion window; small requests: \
               min(retransmissions an operation x 0.2 s, mean - median) >= 0.5 x mean",
     source: "Mathis et al., ACM Computer Communication Review 27 (1997); RFC 6582",
     example: "12 segments of 86 100 retransmitted: 0.01 %",
@@ -82,7 +84,11 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
 /// allow.
 fn convicted(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
     let stream = view.ceiling(network::stream_cut(view, cell), cell)?.cell;
-    let more = one_more_connection(view, cell).filter(|more| more.helps())?;
+    let more = one_more_connection(view, cell);
+    if let Some(verdict) = starved(view, cell, more) {
+        return Some(verdict);
+    }
+    let more = more.filter(|more| more.helps())?;
     let is_slowed = !network::is_mostly_round_trip(cell);
     if method::is_single(cell) || network::stream_limit(view, stream).is_some() || !is_slowed {
         return None;
@@ -95,17 +101,37 @@ fn convicted(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdic
     Some(verdict.with_relief_gain(Some(more.gain.ratio)).with_evidence(more.text(), "rate of the path", ""))
 }
 
+/// The verdict that connections lose so much that they fill no wire, also where chance hides what one more of them gains.
+fn starved(
+    view: &SummaryView<'_>,
+    cell: &CellSummary,
+    more: Option<ExtraConnection<'_>>,
+) -> Option<SegmentVerdict> {
+    let found = StarvedConnections::new(cell, more).filter(|_| !view.passes_proxy(cell))?;
+    let verdict = SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::Utilisation, 1.0);
+    let verdict = SegmentVerdict { severity: Severity::Warning, ..verdict }.without_used();
+    let text = format!("{}: {}", cell.id, found.text());
+    let verdict = verdict.with_evidence(text, "retransmits, round trip and window (TCP_INFO)", "");
+    Some(match more.filter(|more| more.helps()) {
+        Some(more) => {
+            verdict.with_relief_gain(Some(more.gain.ratio)).with_evidence(more.text(), "rate of the path", "")
+        }
+        None => verdict.with_confidence_max(INFERRED_CONFIDENCE),
+    })
+}
+
 /// The verdict that each connection moves what the law of loss allows it.
 fn by_law(cell: &CellSummary) -> Option<SegmentVerdict> {
     let law = LossLaw::new(cell).filter(|law| law.explains_rate())?;
     let load = law.load.min(1.0);
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::Utilisation, load);
     let text = format!(
-        "{}: {} where this loss rate and a round trip of {} allow {}",
+        "{}: {} where this loss rate and a round trip of {} allow {} ({})",
         cell.id,
         text::network_rate(cell.rate_bytes_per_s.unwrap_or_default().0),
         text::seconds(law.round_trip_s),
         text::network_rate(law.allowed_bytes_per_s),
+        text::percent(load),
     );
     let counter = "retransmits and round trip (TCP_INFO)";
     Some(verdict.with_load_error(method::error_ratio(cell)).with_evidence(text, counter, ""))
@@ -121,11 +147,12 @@ fn by_timeouts(cell: &CellSummary, count: f64) -> Option<SegmentVerdict> {
     let share = ratio(lost_s.min(mean_s - median_s), mean_s).filter(|share| *share >= DOMINANT_RATIO)?;
     let text = format!(
         "{}: half of the requests took {} or less, the mean is {}: a segment lost at the end of a message is sent again \
-         after {} at the earliest",
+         after {} at the earliest, which explains {} of the time",
         cell.id,
         text::seconds(median_s),
         text::seconds(mean_s),
         text::seconds(RETRANSMISSION_TIMEOUT_S),
+        text::percent(share),
     );
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::TimeShare, share);
     let verdict = SegmentVerdict { severity: Severity::Warning, ..verdict };
@@ -177,6 +204,67 @@ mod tests {
             }
         }
         assert!(crate::diagnose(&summary).findings.iter().any(|finding| finding.code == RULE.code));
+    }
+
+    /// Bulk loads of a gigabit wire at this share of their rate, like the stream beside them, of which a twentieth of the
+    /// segments is sent again, with this round trip over its smallest and this rate of one more connection.
+    fn heavy_loss(rate_ratio: f64, queue_ratio: f64, one_more: f64) -> Vec<Segment> {
+        let mut summary = crate::testing::refined(&machine("gigabit-nfs"));
+        let slow = |cell: &mut CellSummary, by: f64| {
+            cell.rate_bytes_per_s.as_mut().unwrap().0 *= by;
+            cell.ops_per_s.as_mut().unwrap().0 *= by;
+            (cell.elapsed_s.first_done, cell.elapsed_s.last_done) =
+                (cell.elapsed_s.first_done / by, cell.elapsed_s.last_done / by);
+            cell.cpu.values_mut().for_each(|cpu| cpu.busy_ratio *= by);
+        };
+        let path = summary.cells.iter().filter(|cell| cell.cut == Cut::Path && !method::is_single(cell));
+        let with_one_more: Vec<CellSummary> = path
+            .filter(|cell| cell.requested.workers == 1)
+            .map(|cell| {
+                let mut more = cell.clone();
+                more.requested.workers += 1;
+                more.id = cell.id.replace("/c1", "/w2/c1");
+                slow(&mut more, one_more);
+                more
+            })
+            .collect();
+        summary.cells.retain(|cell| cell.cut != Cut::Path || cell.requested.workers == 1);
+        summary.cells.extend(with_one_more);
+        for cell in summary.cells.iter_mut().filter(|cell| matches!(cell.cut, Cut::Path | Cut::NetworkStream))
+        {
+            slow(cell, rate_ratio);
+            let segments = cell.bytes.wire.map_or(0.0, |wire| wire.as_f64() / 1448.0);
+            let smallest_s = cell.rtt_min_ns.unwrap().as_secs_f64();
+            let rate = cell.rate_bytes_per_s.unwrap().0;
+            for metric in &mut cell.metrics {
+                match metric.id.as_str() {
+                    TCP_RETRANSMIT_COUNT => metric.value = segments / 20.0,
+                    TCP_SEGMENT_COUNT => metric.value = segments,
+                    "tcp_round_trip_s" => metric.value = smallest_s * queue_ratio,
+                    "tcp_congestion_window_bytes" => metric.value = rate * smallest_s * queue_ratio,
+                    _ => {}
+                }
+            }
+        }
+        summary.diagnosis = crate::diagnose(&summary);
+        named(&summary, "bulk")
+    }
+
+    #[test]
+    fn bulk_loads_that_lose_a_twentieth_without_a_queue_are_limited_by_loss_and_not_by_a_wire() {
+        // Chance hides what one more connection gains, or it shows it.
+        for one_more in [1.4, 2.0] {
+            assert_eq!(heavy_loss(0.05, 1.1, one_more)[0], Segment::NetworkLoss, "{one_more}");
+        }
+    }
+
+    #[test]
+    fn a_full_wire_that_drops_a_twentieth_is_no_loss() {
+        // A queue builds up before it, or one more connection adds nothing.
+        for (queue_ratio, one_more) in [(8.0, 1.0), (1.1, 1.0)] {
+            let named = heavy_loss(0.05, queue_ratio, one_more);
+            assert!(!named.contains(&Segment::NetworkLoss), "{queue_ratio} {one_more}: {named:?}");
+        }
     }
 
     /// A single small request at a time that takes 2 ms and waits 200 ms after each loss.

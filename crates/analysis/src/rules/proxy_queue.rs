@@ -80,6 +80,7 @@ impl ProxyComparison<'_> {
         };
         let error = ratio(self.error, self.share);
         let verdict = SegmentVerdict::new(RULE.segment, &self.cell.id, Stance::Limits, basis, load)
+            .without_used()
             .with_load_error(error)
             .with_relief_gain(ratio(1.0, self.share));
         let verdict = self.with_rates(verdict, view);

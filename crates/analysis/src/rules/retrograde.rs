@@ -16,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
     title: "more clients reduce the rate",
     definition: "The aggregate falls as clients, requests in flight or threads are added: they interfere with each other (locks, queues, seeks \
                  between files, a cache that is too small for all). The rates alone do not show the cause, so the \
-                 confidence is at most 0.7.",
+                 confidence is at most 0.7. Fewer clients whose own CPU was busy while they moved less \
+                 than half the bytes of each of many idle ones are no baseline.",
     formula: "aggregate(N) < 1/1.05 x the largest aggregate of fewer clients",
     source: "Gunther, Guerrilla Capacity Planning (2007): the coherency term of the universal scalability law",
     example: "8 clients reach 112 MB/s, 32 clients 74 MB/s",
@@ -91,6 +92,7 @@ fn of_series(
             best = Some(one);
         } else if faster.high < 1.0 / NO_EFFECT_RATIO - table::doubt_ratio(one)
             && axis.value(one) > axis.value(peak)
+            && !table::is_limited_by_itself(peak, one)
         {
             let clients = |one: &Observation| axis.value(one).unwrap_or(1.0);
             let text = format!(

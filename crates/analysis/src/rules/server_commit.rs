@@ -93,6 +93,7 @@ fn evaluate_many(
     let load = if stance == Stance::Limits { gain.load } else { 1.0 - 1.0 / gain.ratio.max(1.0) };
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::Utilisation, load);
     let verdict = verdict
+        .without_used()
         .with_load_error(method::joint_error(cell, early))
         .unsure_if(gain.ratio < CLEAR_GAIN_RATIO)
         .with_relief_gain(Some(gain.ratio).filter(|gain| *gain > 1.0));

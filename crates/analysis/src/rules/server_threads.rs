@@ -52,7 +52,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         ("busy and waiting time of the endpoint's workers", "top -H -b -n1 (on the server)");
     if !seen.full() {
         // As many threads as requests are busy all the time by nature: their load compares with no resource's.
-        let idle = SegmentVerdict { basis: Basis::State, ..verdict(Stance::Clears) };
+        let idle = SegmentVerdict { basis: Basis::State, ..verdict(Stance::Clears) }.without_used();
         return Some(idle.with_evidence(seen.text(cell), counter, command));
     }
     let cpu = SummaryView::cpu(cell, Role::Server).filter(|cpu| cpu.busy_ratio < CPU_FREE_RATIO)?;

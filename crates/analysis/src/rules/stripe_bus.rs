@@ -58,7 +58,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     );
     let (stance, load) = if shared { (Stance::Limits, 1.0) } else { (Stance::Clears, 0.0) };
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::Utilisation, load);
-    let verdict = verdict.with_load_error(method::joint_error(cell, combined.cell));
+    let verdict = verdict.without_used().with_load_error(method::joint_error(cell, combined.cell));
     let gain = ratio(expected, at_devices).filter(|gain| *gain > 1.0);
     method::unless_cut_was_limited(
         verdict.with_relief_gain(gain).with_evidence(text, "rates of each alone and together", "iostat -x 1"),

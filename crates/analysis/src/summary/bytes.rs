@@ -145,13 +145,17 @@ fn add_device(sum: &mut DiskCounters, more: &DiskCounters) {
 fn reaches_device(cut: Cut, target: &Target) -> bool {
     match cut {
         Cut::PageCache | Cut::ServerStorage | Cut::LocalDevice => true,
-        Cut::Path | Cut::DirectPath | Cut::EarlyPath => !matches!(
+        Cut::Path | Cut::DirectPath | Cut::MoreConnections | Cut::EarlyPath | Cut::ChangedPath => !matches!(
             target.form(),
             Target::Null { .. } | Target::Tcp { layer: narrows_model::Layer::Memory, .. }
         ),
-        Cut::Generator | Cut::MemoryCopy | Cut::NetworkStream | Cut::DirectStream | Cut::ServerMemory => {
-            false
-        }
+        Cut::Generator
+        | Cut::MemoryCopy
+        | Cut::NetworkStream
+        | Cut::DirectStream
+        | Cut::ServerMemory
+        | Cut::RoundTrip
+        | Cut::HotBlocks => false,
     }
 }
 
@@ -168,7 +172,7 @@ fn device_role(data: &CellData, machines: &Machines<'_>) -> Role {
 }
 
 fn is_path(cut: Cut) -> bool {
-    matches!(cut, Cut::Path | Cut::DirectPath | Cut::EarlyPath)
+    matches!(cut, Cut::Path | Cut::DirectPath | Cut::EarlyPath | Cut::ChangedPath)
 }
 
 fn is_remote(path: &PathFacts) -> bool {

@@ -2,24 +2,23 @@
 
 use super::mixture::Search;
 use super::{
-    Machines, bytes, clients, connection, cpu, flagging, foreign, foreign_transfers, load, mixture, quality,
-    rates, repeat, service, time_shares,
+    Machines, bytes, clients, commit, connection, cpu, flagging, foreign, foreign_transfers, load, mixture,
+    protocol, quality, rates, repeat, service, time_shares,
 };
 use crate::collect::CellData;
 use crate::facts::flags::{COUNT_NOT_REACHED, WIRE_BY_INTERFACES};
+use narrows_model::nfs_mount::NfsMountCounters;
 use narrows_model::plan::{SUITE_PHASE, SUITE_TEST};
 use narrows_model::summary::{CellSummary, ClientSummary, ForeignTransfer, Metric};
 use narrows_model::trial::ClientTotals;
-use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan};
+use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan, Role};
 
 /// The summary of one cell.
 pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search) -> CellSummary {
     let (rates, traffic) = (rates::rates(data), bytes::traffic(data, machines));
-    let (windows, rpc) = (quality::windows(data), data.rpc.clone().unwrap_or_default());
-    let (response, workload) = (data.response.whole(), &data.cell.workload);
+    let (windows, response, workload) = (quality::windows(data), data.response.whole(), &data.cell.workload);
     let (rate_bytes_per_s, ops_per_s) = delivered(data, &rates, &traffic);
-    let steadiness = quality::steadiness(data, &windows);
-    let interval = rate_bytes_per_s.and_then(|rate| quality::interval(data, rate.0, &windows, plan.seed));
+    let (steadiness, rpc) = (quality::steadiness(data, &windows), data.rpc.clone().unwrap_or_default());
     let mut cell = CellSummary {
         id: data.cell.id.0.clone(),
         suite: plan.suite.as_ref().map(|suite| suite.name.clone()),
@@ -32,6 +31,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         more_targets: data.cell.more_targets.clone(),
         topology: plan.topology,
         factors: data.cell.factors.clone(),
+        confirms: data.cell.confirms.clone(),
         op: workload.op,
         block_bytes: workload.block_bytes,
         file_bytes: data.file_bytes.unwrap_or(workload.file_bytes),
@@ -42,7 +42,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         elapsed_s: rates.elapsed,
         rate_bytes_per_s,
         ops_per_s,
-        interval,
+        interval: rate_bytes_per_s.and_then(|rate| quality::interval(data, rate.0, &windows, plan.seed)),
         warm_up: quality::warm_up(&windows),
         steady: steadiness.as_ref().map(quality::is_steady),
         steadiness,
@@ -53,6 +53,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         in_flight: load::in_flight(data, &rates),
         latency_ns: load::response(data, &response),
         service_ns: load::service(data),
+        commit: commit::of_cell(data, &response),
         kinds: load::kinds(data, &rates),
         trials: rates.trials,
         metrics: metrics(data, machines),
@@ -62,6 +63,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         protocol_events: data.rpc.as_ref().map(|rpc| rpc.events),
         protocol: rpc.procedures,
         protocol_phases: rpc.phases,
+        nfs_mounts: nfs_mounts(data),
         round_trip_count: None,
         message_count: None,
         io_count: None,
@@ -79,8 +81,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         limiting: None,
     };
     cell.time_shares = time_shares::of_cell(&cell);
-    cell.flags = flags(data, &cell, plan, machines);
-    cell.flags.extend(traffic.wire_by_interfaces.then(|| WIRE_BY_INTERFACES.to_owned()));
+    cell.flags = flags(data, &cell, plan, machines, &traffic);
     cell
 }
 
@@ -90,13 +91,26 @@ fn retransmit_count(data: &CellData) -> Option<u64> {
     (!tcp.is_empty()).then(|| tcp.iter().map(|tcp| tcp.counted.retransmit_count).sum())
 }
 
+/// What the kernel's NFS client did at the mounts of the path while this machine loaded it.
+fn nfs_mounts(data: &CellData) -> Vec<NfsMountCounters> {
+    let client = data.deltas.iter().find(|delta| delta.role == Role::Client);
+    client.map(|delta| delta.nfs_mounts.clone()).unwrap_or_default()
+}
+
 /// The flags of a cell of `plan`.
-fn flags(data: &CellData, cell: &CellSummary, plan: &Plan, machines: &Machines<'_>) -> Vec<String> {
+fn flags(
+    data: &CellData,
+    cell: &CellSummary,
+    plan: &Plan,
+    machines: &Machines<'_>,
+    traffic: &bytes::Traffic,
+) -> Vec<String> {
     let mut flags = flagging::of_cell(data, cell, machines);
     if plan.study.is_none() && plan.suite.is_none() {
         // The counts of a check are the most that it moves, not what it was to move.
         flags.retain(|flag| flag != COUNT_NOT_REACHED);
     }
+    flags.extend(traffic.wire_by_interfaces.then(|| WIRE_BY_INTERFACES.to_owned()));
     flags
 }
 
@@ -107,7 +121,13 @@ fn foreign_transfers(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> V
 
 /// What connections, the server's workers, the device and several clients report about the cell.
 fn metrics(data: &CellData, machines: &Machines<'_>) -> Vec<Metric> {
-    [connection::metrics(data), service::metrics(data, machines), clients::metrics(data)].concat()
+    [
+        connection::metrics(data),
+        service::metrics(data, machines),
+        clients::metrics(data),
+        protocol::metrics(data),
+    ]
+    .concat()
 }
 
 /// The factor of this name in a cell of a suite.

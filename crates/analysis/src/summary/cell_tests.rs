@@ -33,6 +33,7 @@ fn trial(cell: &Cell, index: u32, op_count: u64) -> TrialOutput {
         start_ns: Nanos(0),
         first_done_ns: Nanos(10 * SECOND),
         last_done_ns: Nanos(10 * SECOND),
+        ended_ns: None,
         op_count,
         bytes: Bytes(op_count * BLOCK),
         response,
@@ -48,6 +49,7 @@ fn trial(cell: &Cell, index: u32, op_count: u64) -> TrialOutput {
         resident_ratio: None,
         verification: None,
         rpc: None,
+        syncs: None,
     }
 }
 
@@ -285,6 +287,7 @@ fn a_window_in_which_nothing_completed_is_stuck_if_it_lasted_and_not_if_it_never
     let with = |last_done_ns, left: InFlightAtEnd| {
         let trial = TrialOutput {
             last_done_ns: Nanos(last_done_ns),
+            ended_ns: None,
             complete: false,
             in_flight_at_end: Some(left),
             ..trial(&cell, 0, 0)
@@ -445,5 +448,6 @@ fn a_rate_of_two_levels_is_a_mixture_with_both_of_them() {
     assert!((centres[1] / 16_000.0 - 1.0).abs() < 0.03 && mixture.p_value <= 0.01, "{mixture:?}");
 }
 
+mod commits;
 mod means;
 mod rounds;

@@ -21,6 +21,11 @@ pub(crate) const TCP_SEGMENT_COUNT: &str = "tcp_segment_count";
 /// Segments that the sender of the data sent again.
 pub(crate) const TCP_RETRANSMIT_COUNT: &str = "tcp_retransmit_count";
 
+/// Round trip of the data's sender, smoothed, when the window ended.
+pub(crate) const TCP_ROUND_TRIP_S: &str = "tcp_round_trip_s";
+/// Congestion window of the data's sender then, the mean of its connections.
+pub(crate) const TCP_CONGESTION_WINDOW_BYTES: &str = "tcp_congestion_window_bytes";
+
 /// The metrics of the sender's connections; none where its end was not read. Behind a proxy, which sends the data again, the
 /// segments are those of the leg that lost the larger share, and none where the proxy's were not read.
 pub(super) fn metrics(data: &CellData) -> Vec<Metric> {
@@ -32,7 +37,8 @@ pub(super) fn metrics(data: &CellData) -> Vec<Metric> {
         Some(_) => of_role(data, Role::Proxy).map(|proxy| if lost(proxy) > lost(tcp) { proxy } else { tcp }),
     };
     let counted = of_role(data, Role::Client).unwrap_or(tcp);
-    [&of_times(tcp)[..], &leg.map(of_segments).unwrap_or_default(), &of_loopback(counted)].concat()
+    let segments = leg.map(of_segments).unwrap_or_default();
+    [&of_times(tcp)[..], &segments, &of_window(tcp), &of_loopback(counted)].concat()
 }
 
 /// The smallest round trip from the client to the server. A proxy ends each connection, so that its two ends see a leg each:
@@ -51,6 +57,11 @@ pub(super) fn round_trip(data: &CellData) -> Option<Nanos> {
     }
 }
 
+/// What the client's connections counted.
+pub(super) fn of_client(data: &CellData) -> Option<&TcpCounters> {
+    of_role(data, Role::Client)
+}
+
 fn of_role(data: &CellData, role: Role) -> Option<&TcpCounters> {
     let tcp = data.deltas.iter().find(|delta| delta.role == role)?.tcp.as_ref()?;
     Some(&tcp.counted)
@@ -65,6 +76,17 @@ fn of_times(tcp: &TcpCounters) -> [Metric; 3] {
         metric(TCP_BUSY_S, tcp.busy_ns.as_secs_f64(), "s"),
         metric(TCP_RECEIVE_WINDOW_LIMITED_S, tcp.receive_window_limited_ns.as_secs_f64(), "s"),
         metric(TCP_SEND_BUFFER_LIMITED_S, tcp.send_buffer_limited_ns.as_secs_f64(), "s"),
+    ]
+}
+
+/// The window and the round trip, where both were read.
+fn of_window(tcp: &TcpCounters) -> Vec<Metric> {
+    if tcp.rtt_ns.0 == 0 || tcp.congestion_window_bytes.0 == 0 {
+        return Vec::new();
+    }
+    vec![
+        metric(TCP_ROUND_TRIP_S, tcp.rtt_ns.as_secs_f64(), "s"),
+        metric(TCP_CONGESTION_WINDOW_BYTES, tcp.congestion_window_bytes.as_f64(), "bytes"),
     ]
 }
 

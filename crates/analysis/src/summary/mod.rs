@@ -7,6 +7,7 @@ mod binding;
 mod bytes;
 mod cell;
 mod clients;
+mod commit;
 mod connection;
 mod cpu;
 mod flagging;
@@ -16,6 +17,7 @@ mod generator;
 pub(crate) mod laws;
 mod load;
 mod mixture;
+mod protocol;
 mod quality;
 mod rates;
 pub(crate) mod relay;
@@ -29,9 +31,10 @@ mod ticks;
 mod time_shares;
 
 pub(crate) use connection::{
-    TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT,
-    TCP_SEND_BUFFER_LIMITED_S,
+    TCP_BUSY_S, TCP_CONGESTION_WINDOW_BYTES, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT,
+    TCP_ROUND_TRIP_S, TCP_SEGMENT_COUNT, TCP_SEND_BUFFER_LIMITED_S,
 };
+pub(crate) use protocol::REPLY_ARRIVAL_BYTES_PER_S;
 pub(crate) use quality::TRIALS_MIN;
 pub(crate) use rates::summary_interval;
 pub(crate) use service::{

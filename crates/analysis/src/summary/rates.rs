@@ -40,6 +40,7 @@ pub(super) fn trial_rates(trial: &crate::collect::TrialTotals) -> Option<TrialSu
         elapsed_s: trial.last_done.as_secs_f64(),
         rate_bytes_per_s: BytesPerSec::over(trial.bytes, trial.last_done)?,
         ops_per_s: OpsPerSec::over(trial.op_count, trial.last_done)?,
+        ended_s: trial.ended.map(Nanos::as_secs_f64),
     })
 }
 

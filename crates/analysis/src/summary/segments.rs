@@ -63,6 +63,7 @@ fn summary(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>, see
             .and_then(|cell| cell.interval.clone()),
         source: best.map(|cell| source(cell, members.as_ref(), raised.map(|(cell, _)| cell))).or(counter),
         utilisation_ratio: utilisation(segment, &measured, cells),
+        uses: Vec::new(),
         curve: measured.iter().copied().filter_map(point).collect(),
         fit: fit(&measured),
         binds,
@@ -132,6 +133,7 @@ fn cut_of(segment: Segment, cells: &[CellSummary], machines: &Machines<'_>) -> O
         Segment::ProxyQueue if is_direct => Some(Cut::NetworkStream),
         Segment::ServerProtocol => Some(Cut::ServerMemory),
         Segment::ServerCommit => Some(Cut::EarlyPath),
+        Segment::ServerCache if cells.iter().any(|cell| cell.cut == Cut::HotBlocks) => Some(Cut::HotBlocks),
         Segment::DeviceBandwidth | Segment::DeviceIops | Segment::DeviceLatency
             if machines.server.is_some() =>
         {

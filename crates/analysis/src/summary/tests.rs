@@ -443,6 +443,7 @@ fn ten_thousand_cells_are_summarised_with_their_latencies() {
             start_ns: Nanos(0),
             first_done_ns: Nanos(1_000_000_000),
             last_done_ns: Nanos(1_000_000_000),
+            ended_ns: None,
             op_count: 50,
             bytes: Bytes(50 * 4096),
             response: response.clone(),
@@ -458,6 +459,7 @@ fn ten_thousand_cells_are_summarised_with_their_latencies() {
             resident_ratio: None,
             verification: None,
             rpc: None,
+            syncs: None,
         };
         summarizer.event(&Event::TrialFinished(Box::new(trial)));
     }

@@ -1,7 +1,7 @@
 //! The loads for which a verdict is given: bulk, one request at a time, many small requests, several targets together;
 //! each by direction; and operations on whole files, each by itself.
 
-use crate::facts::reads;
+use crate::facts::{is_in_memory, reads};
 use narrows_model::plan::SkippedCell;
 use narrows_model::summary::CellSummary;
 use narrows_model::workload::{Acknowledgement, Order, SyncPolicy};
@@ -123,10 +123,9 @@ pub(super) fn regimes<'a>(cells: &'a [CellSummary], failed: &[SkippedCell]) -> V
         blocks.into_iter().partition(|cell| !cell.more_targets.is_empty());
     let direction = |read: bool| path.iter().copied().filter(move |cell| reads(cell.op) == read);
     // Cells that refine a verdict have no cuts at their own settings to be compared with: they come second.
-    let compared =
-        |cell: &CellSummary| cells.iter().any(|cut| cut.cut != Cut::Path && same_settings(cut, cell));
+    let compared = |cell: &CellSummary| cells.iter().any(|cut| is_cut(cut) && same_settings(cut, cell));
     // Without any cut no cell refines another one.
-    let has_cuts = cells.iter().any(|cell| cell.cut != Cut::Path);
+    let has_cuts = cells.iter().any(is_cut);
     let bulk = |read: bool| {
         let large = direction(read).filter(|cell| !is_small(cell));
         large.max_by_key(|cell| (cell.block_bytes, compared(cell), parallel(cell)))
@@ -186,10 +185,17 @@ fn parallel(cell: &CellSummary) -> (u64, std::cmp::Reverse<u32>) {
     (cell.in_flight.configured, std::cmp::Reverse(cell.clients))
 }
 
+/// Whether a cell measures a part of the path.
+fn is_cut(cell: &CellSummary) -> bool {
+    !matches!(cell.cut, Cut::Path | Cut::ChangedPath)
+}
+
 fn same_settings(cut: &CellSummary, path: &CellSummary) -> bool {
     let settings =
         |cell: &CellSummary| (cell.block_bytes, cell.queue_depth, cell.requested.workers, cell.clients);
-    reads(cut.op) == reads(path.op) && settings(cut) == settings(path)
+    // Memory alone does not care for the direction.
+    let same_direction = is_in_memory(cut.cut) || reads(cut.op) == reads(path.op);
+    same_direction && settings(cut) == settings(path)
 }
 
 /// Whether a cell is a single small request at a time, or small requests in random order: no load to call bulk.

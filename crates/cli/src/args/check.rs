@@ -6,10 +6,13 @@ use clap::{Args, ValueEnum};
 use narrows_model::{Bytes, Target};
 use std::path::PathBuf;
 
+const TARGET_HELP: &str = "A folder, a file (only read), an export or an endpoint: PATH, nfs://HOST/EXPORT/PATH, \
+                           tcp://HOST:PORT/disk, tcp://HOST:PORT/memory";
+
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CheckArguments {
-    /// A folder, a file (only read), or an endpoint: PATH, tcp://HOST:PORT/disk, tcp://HOST:PORT/memory
-    #[arg(default_value = ".", value_parser = parse_target)]
+    /// What is checked.
+    #[arg(default_value = ".", value_parser = parse_target, help = TARGET_HELP)]
     pub(crate) target: Target,
     /// Measure the server's side too: `self` starts an endpoint in TARGET, HOST:PORT connects to one that serves TARGET
     #[arg(long, value_name = "self|HOST:PORT")]
@@ -18,13 +21,13 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
     /// Time for the whole command, in seconds
-    #[arg(long, default_value_t = 60.0, value_name = "N", value_parser = positive_seconds)]
+    #[arg(long, default_value_t = 60.0, value_name = "N", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub(crate) seconds: f64,
     /// Measuring time of one cell, in seconds
-    #[arg(long, value_name = "N", value_parser = positive_seconds)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub(crate) cell_seconds: Option<f64>,
     /// Repetitions of every cell
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: u32,
     /// Seed of all random choices; the default is a new one, which is recorded
     #[arg(long, value_name = "N")]
@@ -44,6 +47,12 @@ pub(crate) struct CheckArguments {
     /// Measure the full grid, limited only by --seconds
     #[arg(long)]
     pub(crate) deep: bool,
+    /// Measure every cell of the plan, also those without which the verdict is decided
+    #[arg(long)]
+    pub(crate) whole_plan: bool,
+    /// Change what is blamed afterwards, and measure whether the path moves as predicted
+    #[arg(long)]
+    pub(crate) confirm: bool,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }

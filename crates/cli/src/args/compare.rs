@@ -10,10 +10,11 @@ pub(crate) const COMPARE_EXITS: &str = "Exit code 0 for any verdict; 1 with --fa
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Record of the baseline (the run before), or a folder of records: repetitions of that run
+    /// Record of the baseline (the run before), or a folder of records: repetitions of that run; or a file: observations
+    /// (.toml) or the output of another tool, beside another file or the record of the same suite
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
-    /// Record, or folder of records, of what is evaluated: the run after
+    /// Record, or folder of records, of what is evaluated: the run after; or a file, as A
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
     /// Folder that `narrows noise` wrote for this path: shows how much runs differ with nothing changed, where A or B has

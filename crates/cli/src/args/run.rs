@@ -25,6 +25,10 @@ pub(crate) struct RunArguments {
     /// File with the token of the study's endpoints and proxy
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Serial number of a LUN (iscsi://) whose content may be overwritten; without it a LUN that holds anything is only
+    /// read
+    #[arg(long, value_name = "SERIAL")]
+    pub(crate) overwrite_lun: Vec<String>,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }

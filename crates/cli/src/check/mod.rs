@@ -8,7 +8,7 @@ mod server;
 use crate::args::CheckArguments;
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
-use crate::measurement::{self, OutputContext, RefineFn, RunSpec, Watch, random_u64};
+use crate::measurement::{self, OutputContext, RefineFn, RunExtent, RunSpec, Watch, random_u64};
 use crate::token;
 use narrows_model::Plan;
 use resolved_target::ResolvedTarget;
@@ -29,8 +29,8 @@ impl PreparedCheck {
         self.server.as_ref().and_then(CheckServer::token).map(<[u8]>::to_vec)
     }
 
-    /// The run of its plan, with `refine` after it.
-    pub(crate) fn run_spec(&mut self, refine: Option<RefineFn>) -> RunSpec<'_> {
+    /// The run of its plan to this extent, refined by `refine`.
+    pub(crate) fn run_spec(&mut self, refine: Option<RefineFn>, extent: RunExtent) -> RunSpec<'_> {
         RunSpec {
             plan: &self.plan,
             inventory: self.resolved.inventory(),
@@ -38,6 +38,8 @@ impl PreparedCheck {
             token: self.token(),
             servers: self.server.as_mut().map(CheckServer::servers),
             refine,
+            extent,
+            confirm: false,
             launchers: Vec::new(),
         }
     }
@@ -53,13 +55,23 @@ pub(crate) fn run(
     let watch = Watch::start(console)?;
     let mut prepared = prepare(arguments, &watch, Some(console))?;
     if arguments.output.plan {
-        context.print_plan(&prepared.plan)?;
+        context.print_short_plan(&prepared.plan)?;
         return Ok(Exit::Done);
     }
     context.announce(&prepared.plan, prepared.resolved.inventory())?;
-    let finished = measurement::run(prepared.run_spec(Some(refine::refine_plan)), &watch, context)?;
+    let spec = prepared.run_spec(Some(refine::refine_plan), extent(arguments));
+    let finished = measurement::run(RunSpec { confirm: arguments.confirm, ..spec }, &watch, context)?;
     drop(prepared);
     measurement::conclude(finished, context)
+}
+
+/// Which of the plan's cells are measured: those that decide the verdict, unless all are asked for. Blocks and depths that
+/// are asked for by name are all measured over the path.
+fn extent(arguments: &CheckArguments) -> RunExtent {
+    if arguments.whole_plan || arguments.deep {
+        return RunExtent::WholePlan;
+    }
+    RunExtent::UntilDecided { every_point: !arguments.block.is_empty() || !arguments.depth.is_empty() }
 }
 
 /// Looks at TARGET, connects to the endpoint and plans the check, whose cuts suites measure too. `console` is where what
@@ -78,7 +90,8 @@ pub(crate) fn prepare(
     };
     let token = token::read(arguments.token_file.as_deref())?;
     // Not the seed: a run with a seed can be repeated beside what a killed one left.
-    let resolved = ResolvedTarget::resolve(arguments, random_u64()?, watch.clock_resolution_ns)?;
+    let resolved =
+        ResolvedTarget::resolve(arguments, random_u64()?, watch.clock_resolution_ns, &watch.clock)?;
     if let Some(console) = console {
         resolved.leftovers(arguments).iter().for_each(|leftover| console.say(leftover));
     }

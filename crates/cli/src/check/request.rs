@@ -7,7 +7,7 @@ use crate::exit::CommandFailure;
 use narrows_engines::{Clock, EngineFactory};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::{Bytes, Op, Plan, Target};
-use narrows_study::{CheckRequest, EngineFacts, Problem, plan_check, redirect_files};
+use narrows_study::{CheckRequest, EngineFacts, Problem, plan_check, redirect_files, redirect_targets};
 use std::sync::Arc;
 
 /// The plan of what was asked for.
@@ -29,6 +29,7 @@ pub(crate) fn plan(
     if let (Some(own), Target::File { path }) = (resolved.own_folder(), &arguments.target) {
         redirect_files(&mut plan, &|planned| (planned == path).then(|| own.to_path_buf()));
     }
+    redirect_targets(&mut plan, &|target| resolved.led_into_own(target));
     Ok(plan)
 }
 
@@ -53,7 +54,8 @@ fn request(
     request.deep = arguments.deep;
     request.path_kind = facts.path.as_ref().map(|path| path.kind);
     request.memory_bytes = facts.host.usable_memory();
-    request.free_bytes = facts.path.as_ref().and_then(|path| path.free_bytes);
+    request.free_bytes =
+        facts.path.as_ref().and_then(|path| path.free_bytes).or(resolved.exported_free_bytes());
     if let ResolvedTargetKind::File { length } = resolved.kind() {
         request.existing_file = Some(*length);
     }

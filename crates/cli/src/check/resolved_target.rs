@@ -1,11 +1,14 @@
-//! What TARGET is: a folder to make test files in, a file that is only read, or an endpoint.
+//! What TARGET is: a folder to make test files in, a file that is only read, an endpoint, or what an NFS server exports.
 
 use crate::args::CheckArguments;
 use crate::exit::CommandFailure;
 use crate::measurement::{self, PathFound};
+use narrows_engines::nfs::NfsFound;
 use narrows_engines::psync::TestFolder;
-use narrows_model::{Bytes, Inventory, Layer, Target, Via};
+use narrows_engines::{Clock, OwnPlace};
+use narrows_model::{Bytes, EngineId, Inventory, Layer, NfsAddress, Target, Via};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What TARGET turned out to be, with the inventory of this machine.
 #[derive(Debug)]
@@ -27,6 +30,13 @@ pub(crate) enum ResolvedTargetKind {
         /// Its length.
         length: Bytes,
     },
+    /// A folder of an NFS server; the load makes a folder for its test files inside it.
+    Exported {
+        /// Our own folder in it; `None` when only a plan is asked for.
+        own: Option<Box<dyn OwnPlace>>,
+        /// Room for files, as the server says.
+        free_bytes: Option<Bytes>,
+    },
     /// An endpoint.
     Endpoint {
         /// Name or address of its host.
@@ -44,6 +54,7 @@ impl ResolvedTarget {
         arguments: &CheckArguments,
         nonce: u64,
         clock_resolution_ns: u64,
+        clock: &Arc<dyn Clock>,
     ) -> Result<Self, CommandFailure> {
         let (kind, path) = match &arguments.target {
             Target::File { path } => (kind_of(path, arguments, nonce)?, Some(path.as_path())),
@@ -62,6 +73,9 @@ impl ResolvedTarget {
                      cuts = [\"network_stream\", \"server_storage\"] for `narrows run`, or check one member",
                     arguments.target
                 )));
+            }
+            Target::Scheme { engine: EngineId::Nfs, rest } => {
+                (exported(rest, arguments, nonce, clock)?, None)
             }
             Target::Scheme { engine, .. } if engine.declaration().stores_data => {
                 return Err(CommandFailure::bad_input(format!(
@@ -99,6 +113,25 @@ impl ResolvedTarget {
         }
     }
 
+    /// Where the load of `target` goes: into our own folder, where there is one on an NFS server.
+    pub(crate) fn led_into_own(&self, target: &Target) -> Target {
+        match (&self.kind, target) {
+            (
+                ResolvedTargetKind::Exported { own: Some(own), .. },
+                Target::Scheme { engine: EngineId::Nfs, .. },
+            ) => own.target().clone(),
+            _ => target.clone(),
+        }
+    }
+
+    /// Room for files on an NFS server.
+    pub(crate) fn exported_free_bytes(&self) -> Option<Bytes> {
+        match &self.kind {
+            ResolvedTargetKind::Exported { free_bytes, .. } => *free_bytes,
+            _ => None,
+        }
+    }
+
     /// Lets our own folder stay when the command ends, with what is in it; where it is, if there is one.
     pub(crate) fn keep(&mut self) -> Option<&Path> {
         match &mut self.kind {
@@ -114,6 +147,9 @@ impl ResolvedTarget {
     pub(crate) fn leftovers(&self, arguments: &CheckArguments) -> Vec<String> {
         match (&self.kind, &arguments.target) {
             (ResolvedTargetKind::Folder { .. }, Target::File { path }) => measurement::leftovers(path),
+            (ResolvedTargetKind::Exported { own: Some(own), .. }, target) => {
+                own.notes().iter().map(|note| format!("narrows: {target}: {note}")).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -148,5 +184,31 @@ fn kind_of(
             Ok(ResolvedTargetKind::Folder { own: None })
         }
         PathFound::Folder => Ok(ResolvedTargetKind::Folder { own: Some(measurement::make(path, nonce)?) }),
+    }
+}
+
+/// What an NFS server has at `rest`.
+fn exported(
+    rest: &str,
+    arguments: &CheckArguments,
+    nonce: u64,
+    clock: &Arc<dyn Clock>,
+) -> Result<ResolvedTargetKind, CommandFailure> {
+    let target = &arguments.target;
+    if arguments.server.is_some() {
+        return Err(CommandFailure::bad_input(format!(
+            "--server is not supported with {target}: whether an endpoint serves the same export is not known without a \
+             mount; mount it and check the folder with --server HOST:PORT, or check tcp://HOST:PORT/disk beside it"
+        )));
+    }
+    let address = NfsAddress::parse(rest)
+        .map_err(|problem| CommandFailure::bad_input(format!("{target} {problem}")))?;
+    match measurement::examine_nfs(&address, clock)? {
+        NfsFound::File { length } => Ok(ResolvedTargetKind::File { length }),
+        NfsFound::Folder { free_bytes } => {
+            let own =
+                if arguments.output.plan { None } else { measurement::make_place(target, nonce, clock)? };
+            Ok(ResolvedTargetKind::Exported { own, free_bytes })
+        }
     }
 }

@@ -4,9 +4,11 @@ use super::endpoint::CONNECT_TIMEOUT_NS;
 use super::owner;
 use crate::exit::CommandFailure;
 use crate::registry::registry;
+use narrows_engines::iscsi::{RegionNeed, UnitRegion, UnitSurvey};
+use narrows_engines::nfs::NfsFound;
 use narrows_engines::psync::TestFolder;
 use narrows_engines::{Clock, OwnPlace, PlaceRequest};
-use narrows_model::{Bytes, Inventory, Target};
+use narrows_model::{Bytes, Inventory, IscsiAddress, NfsAddress, Target};
 use narrows_probe::Root;
 use narrows_probe::inventory::{ProcessFacts, inventory};
 use std::path::Path;
@@ -113,6 +115,42 @@ pub(crate) fn make_place(
     registry()
         .factory(target, None)
         .and_then(|factory| factory.own_place(target, &request))
+        .map_err(|error| CommandFailure::could_not_run(error.to_string()))
+}
+
+/// What the unit at `address` is; nothing is changed.
+///
+/// # Errors
+/// When it cannot be reached or read.
+pub(crate) fn survey_unit(
+    address: &IscsiAddress,
+    clock: &Arc<dyn Clock>,
+) -> Result<UnitSurvey, CommandFailure> {
+    narrows_engines::iscsi::survey(address, &owner::is_gone, Arc::clone(clock), CONNECT_TIMEOUT_NS)
+        .map_err(|error| CommandFailure::could_not_run(error.to_string()))
+}
+
+/// What `need` states of the unit at `address`, claimed; what a killed run has left there is cleared.
+///
+/// # Errors
+/// When it cannot be reached, is too small, or holds something that was not named for overwriting.
+pub(crate) fn claim_unit(
+    address: &IscsiAddress,
+    need: RegionNeed,
+    nonce: u64,
+    clock: &Arc<dyn Clock>,
+) -> Result<UnitRegion, CommandFailure> {
+    let (line, clock) = (owner::line(), Arc::clone(clock));
+    UnitRegion::claim(address, need, nonce, &line, &owner::is_gone, clock, CONNECT_TIMEOUT_NS)
+        .map_err(|error| CommandFailure::could_not_run(error.to_string()))
+}
+
+/// What is at `address`.
+///
+/// # Errors
+/// When the server cannot be reached or does not let this user look.
+pub(crate) fn examine_nfs(address: &NfsAddress, clock: &Arc<dyn Clock>) -> Result<NfsFound, CommandFailure> {
+    narrows_engines::nfs::examine(address, Arc::clone(clock), CONNECT_TIMEOUT_NS)
         .map_err(|error| CommandFailure::could_not_run(error.to_string()))
 }
 

@@ -1,14 +1,14 @@
 //! Puts the load on: the plan's cells, then what they ask for, into the record.
 
 use super::endpoint::monitor;
-use super::{OutputContext, RefineFn, RunSpec, Watch};
+use super::{OutputContext, RefineFn, RunExtent, RunSpec, Watch};
 use crate::console::Console;
 use crate::diagnose::summary_of;
 use crate::exit::CommandFailure;
 use crate::progress::ProgressDisplay;
 use narrows_engines::endpoint::ControlClient;
 use narrows_model::event::EndReason;
-use narrows_model::{Event, Nanos, Plan, Sink, SinkError};
+use narrows_model::{Event, Inventory, Nanos, Plan, Sink, SinkError};
 use narrows_record::Writer;
 use narrows_run::{
     CellSite, ClientCounters, OptionalServer, PeerLoss, PeerMonitor, ProcessCoordinator, RunOutput,
@@ -108,6 +108,23 @@ impl RunExecutor<'_> {
                 inventory: Box::new(proxy.inventory().clone()),
             })?;
         }
+        let mut output = match self.spec.extent {
+            RunExtent::UntilDecided { every_point } => self.until_decided(every_point, site, recording)?,
+            RunExtent::WholePlan => self.whole_plan(plan, site, recording)?,
+        };
+        if self.spec.confirm && !matches!(output.reason, EndReason::Failed | EndReason::Interrupted) {
+            self.confirm(site, recording, &mut output)?;
+        }
+        Ok(output)
+    }
+
+    /// Measures all cells in their order, and then what their results ask for.
+    fn whole_plan(
+        &mut self,
+        plan: &Plan,
+        site: &mut CellSite,
+        recording: &mut Recording<'_>,
+    ) -> Result<RunOutput, SinkError> {
         let spent_ns = self.watch.spent();
         let mut output = execute(plan, spent_ns, site, self.server(), recording)?;
         if output.reason == EndReason::Finished
@@ -130,7 +147,7 @@ impl RunExecutor<'_> {
         monitor(&peers, self.spec.token.as_deref(), &site.stop, &site.peer_loss)
     }
 
-    fn server(&mut self) -> OptionalServer<'_> {
+    pub(super) fn server(&mut self) -> OptionalServer<'_> {
         let servers = self.spec.servers.as_mut();
         servers.map(|servers| &mut **servers as &mut (dyn ServerLink + 'static))
     }
@@ -180,7 +197,10 @@ impl RunExecutor<'_> {
                 ProcessCoordinator::new(program, vec!["__client".to_owned()])
                     .launched_by(self.spec.launchers.clone()),
             ),
-            counters: Box::new(ClientCounters::new(self.spec.devices.clone(), self.path_pids())),
+            counters: Box::new(
+                ClientCounters::new(self.spec.devices.clone(), self.path_pids())
+                    .with_nfs_mounts(nfs_mounts(self.spec.inventory)),
+            ),
             hostname: self.spec.inventory.host.hostname.clone(),
             seed: plan.seed,
             interval_ns: plan.interval_ns,
@@ -189,4 +209,16 @@ impl RunExecutor<'_> {
             prepared: narrows_run::PreparedObjects::default(),
         })
     }
+}
+
+/// Where the NFS mounts of the paths are, each once.
+fn nfs_mounts(inventory: &Inventory) -> Vec<String> {
+    let mut points: Vec<String> = Vec::new();
+    let paths = inventory.path.iter().chain(&inventory.more_paths).filter(|path| path.nfs.is_some());
+    for point in paths.map(|path| &path.mount.mount_point) {
+        if !points.contains(point) {
+            points.push(point.clone());
+        }
+    }
+    points
 }

@@ -2,6 +2,7 @@
 //!
 //! Not here: what is planned, and where, which are each command's own.
 
+mod confirm;
 mod costs;
 mod endpoint;
 mod folder;
@@ -10,6 +11,7 @@ mod owner;
 mod random;
 mod relay;
 mod serve_process;
+mod sooner;
 mod through;
 mod verdict;
 mod watch;
@@ -30,7 +32,8 @@ use std::path::PathBuf;
 pub(crate) use costs::check_costs;
 pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect, monitor};
 pub(crate) use folder::{
-    PATHS_ALLOWED, PathFound, PathProblem, examine, leftovers, look_at, machine, make, make_place,
+    PATHS_ALLOWED, PathFound, PathProblem, claim_unit, examine, examine_nfs, leftovers, look_at, machine,
+    make, make_place, survey_unit,
 };
 pub(crate) use owner::{epoch_seconds, test_folder_state};
 pub(crate) use random::random_u64;
@@ -42,6 +45,18 @@ pub(crate) use watch::Watch;
 
 /// More cells that a plan's own results ask for, within the time that is left.
 pub(crate) type RefineFn = fn(&Plan, &Summary, Nanos) -> PlannedCells;
+
+/// Which of its cells a run measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunExtent {
+    /// All, in the order of the plan, and then those that refine its verdicts.
+    WholePlan,
+    /// The path, and then those that decide its verdicts.
+    UntilDecided {
+        /// Whether the path is measured at every point of the plan, not only under the loads asked about first.
+        every_point: bool,
+    },
+}
 
 /// How a command talks.
 #[derive(Clone, Copy)]
@@ -65,6 +80,16 @@ impl OutputContext<'_> {
         }
     }
 
+    /// Prints what would be run in a few lines, and every cell with `--detail`, in place of running it.
+    ///
+    /// # Errors
+    /// When stdout cannot be written.
+    pub(crate) fn print_short_plan(&self, plan: &Plan) -> Result<(), CommandFailure> {
+        let style = self.style();
+        let more = if style.detail { "" } else { "  every cell: --plan --detail\n" };
+        self.console.result(&(narrows_report::text::plan(plan, &style) + more))
+    }
+
     /// Prints what would be run, with every cell, in place of running it.
     ///
     /// # Errors
@@ -77,8 +102,11 @@ impl OutputContext<'_> {
     /// States the load before it starts.
     ///
     /// # Errors
-    /// When the plan costs more than is done without `--yes`.
+    /// When no record can be made where it is asked for, or the plan costs more than is done without `--yes`.
     pub(crate) fn announce(&self, plan: &Plan, inventory: &Inventory) -> Result<(), CommandFailure> {
+        if let Some(out) = &self.output.out {
+            Writer::check(out)?;
+        }
         if !self.output.yes {
             costs::check(plan, inventory)?;
         }
@@ -104,8 +132,12 @@ pub(crate) struct RunSpec<'a> {
     pub(crate) servers: Option<&'a mut Servers>,
     /// The endpoints' token.
     pub(crate) token: Option<Vec<u8>>,
-    /// More cells once the plan's have run.
+    /// More cells than the plan's, by what was measured.
     pub(crate) refine: Option<RefineFn>,
+    /// When it ends.
+    pub(crate) extent: RunExtent,
+    /// Whether its verdicts are confirmed then, by changing what they blame.
+    pub(crate) confirm: bool,
     /// Words before the command of each client, in turn; none for clients that this program starts itself.
     pub(crate) launchers: Vec<Vec<String>>,
 }

@@ -50,7 +50,13 @@ fn target_facts(target: &Target, wanted: &[(Target, Option<EngineId>)], sites: &
         }
         Target::Tcp { host, port, .. } => facts.free_bytes = sites.endpoint_free_bytes(host, *port),
         Target::Sim { profile } => facts.path_kind = networked(profile).then_some(PathKind::OtherNetwork),
-        Target::Null { .. } | Target::Scheme { .. } => {}
+        Target::Scheme { .. } => {
+            let unit = sites.unit(target);
+            facts.free_bytes = unit.map(super::units::UnitSite::room);
+            facts.existing_file = unit.and_then(super::units::UnitSite::read_length);
+            facts.read_only_reason = unit.and_then(super::units::UnitSite::read_only_reason);
+        }
+        Target::Null { .. } => {}
         Target::Stripe(stripe) => {
             let of_member = |member: &Target| target_facts(member, &[], sites);
             facts.add_members(stripe, &stripe.members().iter().map(of_member).collect::<Vec<_>>());

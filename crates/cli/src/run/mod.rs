@@ -2,6 +2,7 @@
 
 mod facts;
 pub(crate) mod sites;
+mod units;
 
 use crate::args::RunArguments;
 use crate::console::Console;
@@ -11,7 +12,7 @@ use crate::{input, token};
 pub(crate) use facts::facts_of;
 use narrows_model::Plan;
 use narrows_study::{Study, StudyProblems};
-use sites::Sites;
+use sites::{Consent, Sites};
 
 /// Runs the command.
 pub(crate) fn run(
@@ -27,11 +28,13 @@ pub(crate) fn run(
         None => random_u64()?,
     };
     let token = token::read(arguments.token_file.as_deref())?;
-    let sites = Sites::examine(&study.targets(), token.as_deref(), &watch, arguments.output.plan)?;
+    let consent = Consent { plan_only: arguments.output.plan, overwrite: &arguments.overwrite_lun };
+    let sites = Sites::examine(&study.targets(), token.as_deref(), &watch, consent)?;
     for leftover in sites.leftovers() {
         console.say(&leftover);
     }
-    let plan = planned(&study, &sites, seed)?;
+    let mut plan = planned(&study, &sites, seed)?;
+    sites.describe_units(&mut plan);
     if arguments.output.plan {
         context.print_plan(&plan)?;
         return check_has_cells(&plan).map(|()| Exit::Done);

@@ -1,7 +1,10 @@
 //! What the targets of a study or a suite are: folders in which it makes one of its own, files that it only reads, an endpoint.
 
+use super::units::{self, UnitSite};
 use crate::exit::CommandFailure;
-use crate::measurement::{self, FinishedRun, OutputContext, PathFound, RunSpec, Watch, random_u64};
+use crate::measurement::{
+    self, FinishedRun, OutputContext, PathFound, RunExtent, RunSpec, Watch, random_u64,
+};
 use narrows_engines::OwnPlace;
 use narrows_engines::endpoint::ControlClient;
 use narrows_engines::psync::TestFolder;
@@ -13,6 +16,14 @@ use std::path::{Path, PathBuf};
 
 /// Our own places, each with the target around it.
 type OwnPlaces = Vec<(Target, Box<dyn OwnPlace>)>;
+/// What may be done to the targets.
+#[derive(Clone, Copy)]
+pub(crate) struct Consent<'a> {
+    /// Only a plan is asked for: nothing is made.
+    pub(crate) plan_only: bool,
+    /// Serial numbers of the LUNs that may be overwritten.
+    pub(crate) overwrite: &'a [String],
+}
 
 /// The targets of a study or a suite on this machine.
 ///
@@ -24,6 +35,7 @@ pub(crate) struct Sites {
     paths: Vec<PathSite>,
     /// Our own places at targets that are no paths, each with the target around it; none when only a plan is asked for.
     places: OwnPlaces,
+    units: Vec<UnitSite>,
     machine: Inventory,
 }
 
@@ -51,6 +63,11 @@ impl Sites {
         watch: &Watch,
         context: OutputContext<'_>,
     ) -> Result<FinishedRun, CommandFailure> {
+        for unit in &mut self.units {
+            for note in unit.claim(&plan, watch)? {
+                context.console.say(&note);
+            }
+        }
         redirect_targets(&mut plan, &|target| self.led_into_own(target));
         let inventory = self.whole_inventory();
         context.announce(&plan, &inventory)?;
@@ -61,6 +78,8 @@ impl Sites {
             servers: self.servers(),
             token,
             refine: None,
+            extent: RunExtent::WholePlan,
+            confirm: false,
             launchers,
         };
         measurement::run(spec, watch, context)
@@ -75,9 +94,11 @@ impl Sites {
         targets: &[Target],
         token: Option<&[u8]>,
         watch: &Watch,
-        plan_only: bool,
+        consent: Consent<'_>,
     ) -> Result<Self, CommandFailure> {
+        let plan_only = consent.plan_only;
         let found = examined(targets)?;
+        let units = units::examine(targets, consent.overwrite, watch)?;
         let endpoints = narrows_study::endpoints(targets);
         let mut clients = Vec::with_capacity(endpoints.len());
         let mut proxy = None;
@@ -93,11 +114,14 @@ impl Sites {
         let paths = paths?;
         let places = if plan_only { Vec::new() } else { own_places(targets, watch)? };
         let machine = measurement::machine(None, watch.clock_resolution_ns)?;
-        Ok(Self { servers, endpoints, paths, places, machine })
+        Ok(Self { servers, endpoints, paths, places, units, machine })
     }
 
     /// `target`, led into our own folder in it.
     fn led_into_own(&self, target: &Target) -> Target {
+        if let Some(unit) = self.unit(target) {
+            return unit.claimed();
+        }
         match self.places.iter().find(|(around, _)| around == target) {
             Some((_, own)) => own.target().clone(),
             None => redirected(target, &|path| Some(self.own_folder(path)?.path().to_path_buf())),
@@ -178,11 +202,22 @@ impl Sites {
         })
     }
 
+    /// The unit that `target` is.
+    pub(super) fn unit(&self, target: &Target) -> Option<&UnitSite> {
+        self.units.iter().find(|unit| unit.is_at(target))
+    }
+
+    /// Adds to `plan` what of each unit is written or read.
+    pub(super) fn describe_units(&self, plan: &mut Plan) {
+        self.units.iter().for_each(|unit| unit.describe(plan));
+    }
+
     /// `text` with the user's folders in the place of our own in them.
     pub(crate) fn with_user_paths(&self, text: &str) -> String {
         let text = self.places.iter().fold(text.to_owned(), |text, (around, own)| {
             text.replace(&own.target().to_string(), &around.to_string())
         });
+        let text = self.units.iter().fold(text, |text, unit| unit.with_user_target(&text));
         let owned = self.paths.iter().filter_map(|site| Some((site, site.own.as_ref()?)));
         owned.fold(text, |text, (site, own)| {
             let known = site.path.display().to_string();

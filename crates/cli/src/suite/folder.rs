@@ -8,7 +8,7 @@ use crate::args::{CheckArguments, OutputArguments};
 use crate::check::{self, PreparedCheck};
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
-use crate::measurement::{self, OutputContext, PathFound, RunSpec, Watch, random_u64};
+use crate::measurement::{self, OutputContext, PathFound, RunExtent, RunSpec, Watch, random_u64};
 use narrows_engines::psync::TestFolder;
 use narrows_model::costs::PlanCosts;
 use narrows_model::{Bytes, Plan, Summary, Target};
@@ -56,7 +56,10 @@ pub(super) fn run_into(
     drop(prepared);
     measurement::conclude_with(finished, context, &mut |summary, text| {
         print(summary, text)?;
-        files.write(summary)
+        for written in files.write(summary)? {
+            context.console.say(&written);
+        }
+        Ok(())
     })
 }
 
@@ -90,7 +93,7 @@ fn load(
     context: OutputContext<'_>,
 ) -> Result<measurement::FinishedRun, CommandFailure> {
     context.announce(plan, prepared.resolved.inventory())?;
-    measurement::run(RunSpec { plan, ..prepared.run_spec(None) }, watch, context)
+    measurement::run(RunSpec { plan, ..prepared.run_spec(None, RunExtent::WholePlan) }, watch, context)
 }
 
 /// Looks at the folder, connects to its server and plans the check of it.
@@ -113,6 +116,8 @@ fn prepare(
         op: Vec::new(),
         max_rate: None,
         deep: false,
+        whole_plan: false,
+        confirm: false,
         output: output.clone(),
     };
     check::prepare(&arguments, watch, console)

@@ -4,7 +4,8 @@ use super::refused;
 use super::serving::Nodes;
 use crate::exit::{CommandFailure, Exit};
 use crate::measurement::{self, OutputContext, PathFound, Watch, random_u64};
-use crate::run::{facts_of, sites::Sites};
+use crate::run::facts_of;
+use crate::run::sites::{Consent, Sites};
 use crate::token;
 use narrows_model::Plan;
 use narrows_suites::Suite;
@@ -26,7 +27,12 @@ pub(super) fn run(
     let token = nodes.as_ref().map(|nodes| nodes.token.clone()).or(given);
     let studies = Studies::new(&run.request).map_err(refused)?;
     let launchers = run.launchers().map_err(refused)?;
-    let sites = Sites::examine(&studies.targets(), token.as_deref(), watch, context.output.plan)?;
+    let sites = Sites::examine(
+        &studies.targets(),
+        token.as_deref(),
+        watch,
+        Consent { plan_only: context.output.plan, overwrite: &[] },
+    )?;
     run.check_clients(&sites.remote_addresses()).map_err(refused)?;
     for leftover in sites.leftovers() {
         context.console.say(&leftover);

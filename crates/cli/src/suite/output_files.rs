@@ -30,19 +30,21 @@ impl OutputFiles {
         Ok(Self(files))
     }
 
-    /// Writes all of them.
+    /// Writes all of them; what was written where, a line each.
     ///
     /// # Errors
     /// When the record has nothing for one of them, or it cannot be written.
-    pub(super) fn write(&self, summary: &Summary) -> Result<(), CommandFailure> {
-        for OutputFile { option, path, text } in &self.0 {
+    pub(super) fn write(&self, summary: &Summary) -> Result<Vec<String>, CommandFailure> {
+        let mut all = Vec::new();
+        for OutputFile { option, path, what, text } in &self.0 {
             let failed =
                 |why: &str| CommandFailure::could_not_run(format!("{option} {}: {why}", path.display()));
             let text = text(summary).ok_or_else(|| failed("the record has nothing to write there"))?;
             let written = std::fs::File::create_new(path)
                 .and_then(|mut file| file.write_all(printable::lines(&text).as_bytes()));
             written.map_err(|error| failed(&format!("{error}; the record has all of it")))?;
+            all.push(format!("wrote {}: {what}", path.display()));
         }
-        Ok(())
+        Ok(all)
     }
 }

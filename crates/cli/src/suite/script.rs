@@ -6,7 +6,7 @@ use crate::exit::{CommandFailure, Exit};
 use crate::input::{self, InputBytes, InputText, SCRIPT};
 use crate::measurement::{OutputContext, Watch};
 use narrows_model::located::FileProblems;
-use narrows_suites::postmark::{Arguments, PostmarkSession, ScriptStep};
+use narrows_suites::postmark::{Arguments, PostmarkSession, ScriptStep, reading_from};
 use narrows_sys::ErrorKind;
 use narrows_sys::file::read_small_trusted;
 use std::io::{BufRead, IsTerminal, Read};
@@ -60,8 +60,10 @@ fn own_script(
             return Ok(Vec::new());
         }
     };
-    runs.say(&format!("Reading configuration from file '{OWN_SCRIPT}'"));
-    read(session, &input::text(InputBytes { name: OWN_SCRIPT.to_owned(), bytes })?)
+    let found = input::text(InputBytes { name: OWN_SCRIPT.to_owned(), bytes })?;
+    let mut steps = vec![ScriptStep::Say(reading_from(OWN_SCRIPT))];
+    steps.extend(read(session, &found)?);
+    Ok(steps)
 }
 
 /// The steps of a script, unless something is wrong with any of it.
@@ -79,6 +81,9 @@ fn script(
     runs: &mut ScriptRunner<'_>,
 ) -> Result<Exit, CommandFailure> {
     if !session.is_over() {
+        if path != Path::new("-") {
+            steps.push(ScriptStep::Say(reading_from(&path.display().to_string())));
+        }
         steps.extend(read(&mut session, &input::read(path, SCRIPT)?)?);
     }
     if !steps.iter().any(|step| matches!(step, ScriptStep::Run(_))) {

@@ -7,8 +7,9 @@ use crate::measurement::{self, OutputContext, Watch};
 use narrows_model::costs::PlanCosts;
 use narrows_model::{Summary, printable};
 use narrows_run::StopRequest;
-use narrows_suites::postmark::{Arguments, PostmarkRun, ScriptOutput, ScriptStep, native_output};
+use narrows_suites::postmark::{Arguments, BANNER, PostmarkRun, ScriptOutput, ScriptStep, native_output};
 use narrows_sys::file::{check_to_append, open_to_append};
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,11 +20,13 @@ pub(super) struct ScriptRunner<'a> {
     context: OutputContext<'a>,
     watch: Watch,
     run_count: u32,
+    /// The first line was printed.
+    has_banner: Cell<bool>,
 }
 
 impl<'a> ScriptRunner<'a> {
     pub(super) fn new(arguments: &'a Arguments, watch: Watch, context: OutputContext<'a>) -> Self {
-        Self { arguments, context, watch, run_count: 0 }
+        Self { arguments, context, watch, run_count: 0, has_banner: Cell::new(false) }
     }
 
     pub(super) fn say(&self, line: &str) {
@@ -56,7 +59,8 @@ impl<'a> ScriptRunner<'a> {
                 ScriptStep::Say(text) if self.context.output.json => {
                     self.context.console.say(text.trim_end());
                 }
-                ScriptStep::Say(text) => self.context.console.result(text)?,
+                ScriptStep::Remark(text) => self.context.console.say(text),
+                ScriptStep::Say(text) => self.print(text)?,
                 ScriptStep::Write(note) => self.write(note)?,
                 ScriptStep::Run(run) => {
                     if self.one(run)? == Exit::Untrustworthy {
@@ -66,6 +70,13 @@ impl<'a> ScriptRunner<'a> {
             }
         }
         Ok(exit)
+    }
+
+    /// Prints a part of the native output, behind its first line.
+    fn print(&self, text: &str) -> Result<(), CommandFailure> {
+        let is_first = !self.has_banner.replace(true) && !self.context.output.plan;
+        let banner = if is_first { BANNER } else { "" };
+        self.context.console.result(&format!("{banner}{text}"))
     }
 
     /// Fails where the location of a run is no folder, or where a file cannot be written to: with all that are wrong.
@@ -80,7 +91,7 @@ impl<'a> ScriptRunner<'a> {
         };
         for step in steps {
             let file = match step {
-                ScriptStep::Say(_) => None,
+                ScriptStep::Say(_) | ScriptStep::Remark(_) => None,
                 ScriptStep::Write(note) => Some((&note.to, format!("{}: show", note.at))),
                 ScriptStep::Run(run) => {
                     keep(check_location(Path::new(run.location().unwrap_or(".")), &run.at))?;
@@ -99,7 +110,7 @@ impl<'a> ScriptRunner<'a> {
     fn check_costs(&self, steps: &[ScriptStep]) -> Result<(), CommandFailure> {
         let runs = steps.iter().filter_map(|step| match step {
             ScriptStep::Run(run) => Some(run),
-            ScriptStep::Say(_) | ScriptStep::Write(_) => None,
+            ScriptStep::Say(_) | ScriptStep::Remark(_) | ScriptStep::Write(_) => None,
         });
         let runs: Vec<_> = runs.collect();
         if runs.len() < 2 || self.context.output.plan || self.context.output.yes {
@@ -126,7 +137,10 @@ impl<'a> ScriptRunner<'a> {
         let typed = self.arguments.on_folder(run);
         folder::run_into(typed, &self.watch.again(), context, &mut |summary, text| match &mut report_file {
             Some((path, file)) => self.split(summary, path, file),
-            None => context.console.result(text),
+            None => self.print(
+                &native_output(summary)
+                    .map_or_else(|| text.to_owned(), |printed| printed.phases + &printed.report),
+            ),
         })
     }
 
@@ -145,7 +159,7 @@ impl<'a> ScriptRunner<'a> {
     /// Writes the report to the end of its file, and what is before it to stdout.
     fn split(&self, summary: &Summary, path: &Path, file: &mut File) -> Result<(), CommandFailure> {
         let Some(printed) = native_output(summary) else { return Ok(()) };
-        self.context.console.result(&printed.phases)?;
+        self.print(&printed.phases)?;
         file.write_all(printable::lines(&printed.report).as_bytes()).map_err(|error| {
             CommandFailure::could_not_run(format!("write the report to {}: {error}", path.display()))
         })

@@ -26,7 +26,7 @@ fn diagnose(folder: &Path) -> Seen {
         Some(0 | 3 | 4) => {
             assert!(serde_json::from_str::<serde_json::Value>(&seen.stdout).is_ok(), "{seen:?}");
         }
-        Some(2) => assert!(seen.stdout.is_empty() && seen.stderr.contains("record"), "{seen:?}"),
+        Some(2) => assert!(seen.assert_no_result().stderr.contains("record"), "{seen:?}"),
         _ => panic!("neither read nor refused: {seen:?}"),
     }
     seen

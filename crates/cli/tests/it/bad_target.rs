@@ -20,15 +20,47 @@ fn a_scheme_nobody_knows_is_named_with_those_that_are() {
 }
 
 #[test]
+fn an_export_of_a_server_is_answered_with_its_forms_that_work() {
+    refused(&["filer:/export/home"], 2, &["mount point", "nfs://filer/export/home", "tcp://filer:7300/disk"]);
+}
+
+#[test]
+fn a_failure_is_json_where_json_was_asked_for_and_text_alone_where_it_was_not() {
+    let folder = strangers_folder();
+    let seen = run(folder.path(), &["check", "--json", "missing"]);
+    let document: serde_json::Value = serde_json::from_str(&seen.stdout).unwrap();
+    let error = &document["error"];
+    assert_eq!((&error["kind"], &error["code"]), (&"bad_input".into(), &2.into()), "{document}");
+    assert_eq!(error["hint"], "give a folder or file that exists", "{document}");
+    let seen = run(folder.path(), &["check", "--json", "--seconds", "-5"]);
+    let document: serde_json::Value = serde_json::from_str(&seen.stdout).unwrap();
+    assert!(
+        document["error"]["message"].as_str().unwrap().contains("`-5` is not a time above 0"),
+        "{document}"
+    );
+    assert_eq!(run(folder.path(), &["check", "missing"]).stdout, "");
+    assert_eq!(run(folder.path(), &["check", "--seconds", "-5"]).stdout, "");
+}
+
+#[test]
+fn a_record_that_cannot_be_made_is_refused_before_the_load_is_announced() {
+    let folder = strangers_folder();
+    let seen = run(folder.path(), &["check", "--out", "."]);
+    seen.assert_said(2, &["the folder is not empty", "--out"]).assert_no_result();
+    assert!(!seen.stderr.contains("Load on"), "{}", seen.stderr);
+}
+
+#[test]
 fn targets_of_other_versions_come_with_what_to_do_instead() {
-    for target in ["iscsi://h/i/0", "block:/dev/sda", "mpiio:x"] {
+    for target in ["block:/dev/sda", "mpiio:x"] {
         refused(&[target], 2, &[target, "is not supported by this version", "narrows serve"]);
     }
 }
 
 #[test]
 fn targets_without_a_storage_path_are_refused() {
-    refused(&["nfs://h/e"], 2, &["nfs://h/e", "nothing cuts its path yet", "narrows run", "is mounted"]);
+    refused(&["iscsi://h/iqn.x/0"], 2, &["iscsi://h/iqn.x/0", "nothing cuts its path yet", "narrows run"]);
+    refused(&["iscsi://h/i/0"], 2, &["begins with iqn.", "iscsi://HOST"]);
     refused(&["s3://bucket/p"], 2, &["s3://bucket/p", "nothing cuts its path yet", "narrows run"]);
     refused(&["s3://bucket/p?endpoint=http://k:secret@h"], 2, &["a user or a password"]);
     refused(&["nfs:h"], 2, &["misses `//`", "nfs://HOST"]);
@@ -109,6 +141,6 @@ fn a_plan_with_a_server_of_its_own_leaves_nothing() {
     let before = Surroundings::of(folder.path());
     let seen = run(folder.path(), &["check", "target", "--server", "self", "--plan"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
-    assert!(seen.stdout.contains("CELLS"), "{}", seen.stdout);
+    assert!(seen.stdout.contains("Load on target") && !seen.stdout.contains("CELLS"), "{}", seen.stdout);
     before.assert_same(folder.path());
 }

@@ -15,7 +15,19 @@ const TEST_MARKER: &str = "made-by-narrows";
 
 /// A check of `target` that lasts for minutes, with a test file.
 fn check(folder: &Path) -> Running {
-    let words = ["check", "target", "--out", "record", "--op", "read", "--block", "4KiB", "--depth", "1"];
+    let words = [
+        "check",
+        "target",
+        "--whole-plan",
+        "--out",
+        "record",
+        "--op",
+        "read",
+        "--block",
+        "4KiB",
+        "--depth",
+        "1",
+    ];
     let mut running =
         Running::start(folder, &[&words[..], &["--cell-seconds", "0.2", "--seconds", "600"]].concat());
     let has_file = |path: &PathBuf| path.join("data-0").exists();
@@ -167,7 +179,19 @@ fn what_a_killed_server_left_is_removed() {
     BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.trim().strip_prefix("listening on ").unwrap();
     let endpoint = format!("tcp://{address}/disk");
-    let words = ["check", &endpoint, "--out", "record", "--op", "read", "--block", "4KiB", "--depth", "1"];
+    let words = [
+        "check",
+        &endpoint,
+        "--whole-plan",
+        "--out",
+        "record",
+        "--op",
+        "read",
+        "--block",
+        "4KiB",
+        "--depth",
+        "1",
+    ];
     let mut running =
         Running::start(folder.path(), &[&words[..], &["--cell-seconds", "0.2", "--seconds", "600"]].concat());
     let target = folder.path().join("target");
@@ -297,7 +321,9 @@ fn what_a_check_leaves_that_is_killed_while_it_makes_its_record_is_removed() {
     let mut traced = Command::new("strace");
     traced.args(["-f", "-qq", "--signal=none", "-o", "/dev/null", "-e", "trace=/^rename"]);
     traced.args(["-e", "inject=/^rename:delay_enter=10000000", env!("CARGO_BIN_EXE_narrows")]);
-    traced.args(["check", "target", "--cell-seconds", "0.2", "--out", "record"]).current_dir(folder.path());
+    traced
+        .args(["check", "target", "--whole-plan", "--cell-seconds", "0.2", "--out", "record"])
+        .current_dir(folder.path());
     let mut running = Running::start_command(traced);
     let staging = || {
         let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());

@@ -10,6 +10,7 @@
 use crate::support::run;
 use narrows_model::Bytes;
 use narrows_study::{StudyFacts, parse, plan_study};
+use narrows_testkit::verdict_text;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -122,6 +123,19 @@ fn records_of_version_0_1_0_give_the_verdicts_that_they_gave_then() {
     for record in records {
         assert_verdict_as_kept("record", &record);
     }
+}
+
+#[test]
+fn bars_of_kept_records_say_what_the_statements_say() {
+    let mut bars = 0;
+    for record in entries("tests/kept/records") {
+        let folder = tempfile::tempdir().unwrap();
+        let seen = run(folder.path(), &["diagnose", &record.display().to_string()]);
+        let found = verdict_text::contradictions(&seen.stdout);
+        assert!(found.is_empty(), "{}: {}\n{}", stem(&record), found.join("\n"), seen.stdout);
+        bars += verdict_text::decided_bars(&seen.stdout);
+    }
+    assert!(bars >= 15, "{bars} bars were compared");
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod bad_target;
 mod clean;
 mod closed_output;
 mod compare;
+mod compare_figures;
 mod costs;
 mod early_signals;
 mod folder_rights;

@@ -18,7 +18,19 @@ fn check(folder: &Path, cell_seconds: &str, more: &[&str]) -> Running {
 }
 
 fn check_command(folder: &Path, cell_seconds: &str, more: &[&str]) -> Command {
-    let words = ["check", "target", "--out", "record", "--op", "read", "--block", "4KiB", "--depth", "1"];
+    let words = [
+        "check",
+        "target",
+        "--whole-plan",
+        "--out",
+        "record",
+        "--op",
+        "read",
+        "--block",
+        "4KiB",
+        "--depth",
+        "1",
+    ];
     let times = ["--cell-seconds", cell_seconds, "--seconds", "600", "--seed", "7"];
     narrows(folder, &[&words[..], &times, more].concat())
 }

@@ -46,7 +46,8 @@ fn a_stopped_client_gives_its_places_at_an_endpoint_after_a_minute() {
 
     let folder = tempfile::tempdir().unwrap();
     let target = format!("tcp://{address}/memory");
-    let words = ["check", &target, "--cell-seconds", "0.5", "--seconds", "300", "--out", "record"];
+    let words =
+        ["check", &target, "--whole-plan", "--cell-seconds", "0.5", "--seconds", "300", "--out", "record"];
     let mut running =
         Running::start(folder.path(), &[&words[..], &["--op", "read", "--depth", "4"]].concat());
     running.wait_for("generator");

@@ -39,8 +39,19 @@ fn assert_incomplete(folder: &Path, seen: &Seen, peer: &Served) {
     assert_eq!((again.code, &again.stdout), (Some(4), &seen.stdout), "{again:?}");
 }
 
-const CELLS: [&str; 10] =
-    ["--cell-seconds", "0.5", "--seconds", "300", "--op", "read", "--block", "64KiB", "--depth", "4"];
+const CELLS: [&str; 11] = [
+    "--whole-plan",
+    "--cell-seconds",
+    "0.5",
+    "--seconds",
+    "300",
+    "--op",
+    "read",
+    "--block",
+    "64KiB",
+    "--depth",
+    "4",
+];
 
 #[test]
 fn a_server_that_stops_before_anything_was_measured_is_no_success() {

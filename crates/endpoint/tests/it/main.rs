@@ -16,6 +16,7 @@ mod hostile;
 mod layers;
 mod limits;
 mod page_cache;
+mod peer_monitor;
 mod proxy;
 mod proxy_control;
 mod proxy_role;

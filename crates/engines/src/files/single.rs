@@ -8,12 +8,17 @@ use crate::contract::{Engine, ProtocolCounters};
 use crate::error::EngineError;
 use crate::request::{Completions, Errno, IoCompletion, IoRequest, Slot};
 use crate::slots::SlotBuffers;
-use narrows_model::Effective;
+use narrows_model::{Effective, Histogram};
 
 /// Executes one request to its end.
 pub(crate) trait Perform {
     /// How many bytes were moved or discarded by `request`, whose block is in `slots`.
     fn perform(&mut self, request: &IoRequest, slots: &mut SlotBuffers) -> Result<u32, Errno>;
+
+    /// Times of the syncs that followed writes; `None` where none are asked for.
+    fn sync_times(&self) -> Option<&Histogram> {
+        None
+    }
 
     /// Ends the work in order, with what is still kept back.
     fn finish(self) -> Result<(), EngineError>
@@ -66,6 +71,7 @@ impl<P: Perform> Engine for SingleEngine<P> {
 
     fn counters(&mut self, out: &mut ProtocolCounters) {
         self.flight.counters(out);
+        out.syncs = self.performer.sync_times().cloned();
     }
 
     fn close(self: Box<Self>) -> Result<(), EngineError> {

@@ -15,7 +15,7 @@ use narrows_model::capabilities::Capabilities;
 use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::workload::{CacheState, Order, SyncPolicy};
-use narrows_model::{Bytes, Op, Target};
+use narrows_model::{Bytes, Histogram, Op, Target};
 use narrows_sys::file::reserve;
 use narrows_sys::mapping::{FileMapping, MappingAccess, VisitOrder};
 use std::fs::File;
@@ -72,7 +72,7 @@ impl EngineFactory for MmapFactory {
             performer: Mmap {
                 mappings,
                 sync_each: spec.workload.sync == SyncPolicy::Dsync,
-                sync_count: SyncCount::new(spec.workload.sync),
+                sync_count: SyncCount::new(spec.workload.sync, &worker.clock),
             },
             flight: SingleFlight::default(),
         }))
@@ -153,7 +153,7 @@ impl Perform for Mmap {
                     if self.sync_each {
                         mapping.sync(offset_bytes, length_bytes)?;
                     } else if self.sync_count.is_due_after_write() {
-                        mapping.sync(0, 0)?;
+                        self.sync_count.time(|| mapping.sync(0, 0))?;
                     }
                     Ok(moved)
                 })
@@ -163,5 +163,9 @@ impl Perform for Mmap {
             _ => return Err(Errno(INVALID)),
         };
         moved.map(|moved| saturate_u32(moved as u64)).map_err(|errno| Errno(errno.raw()))
+    }
+
+    fn sync_times(&self) -> Option<&Histogram> {
+        self.sync_count.times()
     }
 }

@@ -156,7 +156,7 @@ fn reading_ahead_is_forbidden_for_random_orders_alone() {
     for random in [Order::Random, Order::RandomWithReplacement, Order::Zipf { theta: 0.9 }] {
         assert_eq!(advised(random), VisitOrder::Random);
     }
-    for other in [Order::Backward, Order::Stride { stride_bytes: 1 << 20 }] {
+    for other in [Order::Backward, Order::Stride { stride_bytes: 1 << 20, ends_early: false }] {
         assert_eq!(advised(other), VisitOrder::Normal);
     }
 }

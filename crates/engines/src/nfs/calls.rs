@@ -21,6 +21,8 @@ pub(super) enum RpcCallKind {
     Read,
     /// A part of a write.
     Write,
+    /// A round trip without data.
+    Ping,
     /// A sync.
     Sync,
     /// A COMMIT that nobody asked for: memory for unstable data was full, or the engine closes.
@@ -34,6 +36,7 @@ pub(super) enum RpcCallKind {
 impl RpcCallKind {
     pub(super) const fn procedure(self) -> Procedure {
         match self {
+            Self::Ping => Procedure::Null,
             Self::Read => Procedure::Read,
             Self::Write | Self::Rewrite(_) => Procedure::Write,
             Self::Sync | Self::Commit | Self::Probe => Procedure::Commit,
@@ -97,6 +100,7 @@ pub(super) struct RpcCallTable {
     read: CallTemplate,
     write: CallTemplate,
     commit: CallTemplate,
+    ping: CallTemplate,
     stability: Stability,
     /// Calls that are assigned to a connection.
     assigned_count: usize,
@@ -125,6 +129,7 @@ impl RpcCallTable {
             read: CallTemplate::new(Procedure::Read, Some(caller)),
             write: CallTemplate::new(Procedure::Write, Some(caller)),
             commit: CallTemplate::new(Procedure::Commit, Some(caller)),
+            ping: CallTemplate::new(Procedure::Null, Some(caller)),
             stability,
             assigned_count: 0,
         }
@@ -165,6 +170,7 @@ impl RpcCallTable {
         call.xid = u32::from(self.next_xid) << 16 | index;
         call.sent_ns = 0;
         match call.kind {
+            RpcCallKind::Ping => self.ping.begin(call.xid, &mut call.header),
             RpcCallKind::Read => {
                 self.read.begin(call.xid, &mut call.header);
                 put_read(&mut call.header, file, call.range);

@@ -38,6 +38,9 @@ struct IncomingPayload {
     padding_bytes: usize,
     is_end: bool,
     reply_bytes: usize,
+    /// When its first bytes were seen, and how many there were.
+    began: Tick,
+    began_bytes: usize,
 }
 
 /// Why a connection cannot be used at present.
@@ -249,7 +252,9 @@ impl CallConnection {
                 if !take_payload(payload, input, core) {
                     return Ok(());
                 }
-                let IncomingPayload { call, arrived_bytes, is_end, reply_bytes, .. } = *payload;
+                let IncomingPayload { call, arrived_bytes, is_end, reply_bytes, began, began_bytes, .. } =
+                    *payload;
+                core.counts.arrivals.count(arrived_bytes - began_bytes, began, core.now);
                 self.payload = None;
                 core.read_ended(call, arrived_bytes, is_end, reply_bytes, out);
             }
@@ -275,6 +280,8 @@ impl CallConnection {
                         padding_bytes: padding(payload_bytes),
                         is_end: head.is_end,
                         reply_bytes: record_bytes,
+                        began: core.now,
+                        began_bytes: input.len().min(payload_bytes),
                     });
                 }
             }

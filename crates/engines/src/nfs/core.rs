@@ -5,12 +5,12 @@
 
 use super::calls::{RpcCallKind, RpcCallTable};
 use super::counters::CallCounts;
-use super::flights::RequestFlights;
 use super::recovery_state::Recovery;
 use super::server::NfsServer;
 use super::unstable::UnstableStore;
 use crate::clock::Tick;
 use crate::error::{EngineError, ErrorKind};
+use crate::flights::RequestFlights;
 use crate::request::{Completions, Errno};
 use narrows_sys::buffer::AlignedBuffer;
 use narrows_wire::nfs::Status;
@@ -118,6 +118,7 @@ impl LoadCore {
             return Ok(());
         }
         match self.calls.call(index).kind {
+            RpcCallKind::Ping => self.ping_ended(index, record.len(), out),
             RpcCallKind::Read => {
                 let head = read_read(&mut reader).map_err(|error| malformed(&self.server, error))?;
                 if !head.status.is_ok() {
@@ -186,6 +187,13 @@ impl LoadCore {
         self.flights.moved(flight, moved);
         self.renew(index);
         self.first.push_back(index);
+    }
+
+    fn ping_ended(&mut self, index: u32, reply_bytes: usize, out: &mut Completions) {
+        self.answered(index, reply_bytes, false);
+        let flight = self.calls.call(index).flight;
+        self.calls.end(index);
+        self.flights.call_ended(flight, Ok(0), out);
     }
 
     fn write_ended(
@@ -305,7 +313,7 @@ impl LoadCore {
         }
         self.calls.end(index);
         match kind {
-            RpcCallKind::Read | RpcCallKind::Write | RpcCallKind::Sync => {
+            RpcCallKind::Ping | RpcCallKind::Read | RpcCallKind::Write | RpcCallKind::Sync => {
                 self.flights.call_ended(flight, Err(error), out);
             }
             // Nobody waits for these calls: what they are about is lost, which ends the load.

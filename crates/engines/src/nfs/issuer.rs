@@ -10,15 +10,14 @@ use crate::clock::Tick;
 use crate::contract::{Engine, ProtocolCounters};
 use crate::error::{EngineError, ErrorKind};
 use crate::request::{Completions, IoRequest, Slot};
-use crate::socket::{LONG_NS, WaitMode};
+use crate::socket::{LONG_NS, SOCKETS_MAX, WaitMode, wait_for_any};
 use narrows_model::counters::{Combine, TcpCounters};
 use narrows_model::{Effective, Op};
 use narrows_wire::nfs::block::{ByteRange, Stability};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 
 /// Most connections of a worker.
-pub(super) const CONNECTIONS_MAX: usize = 16;
+pub(super) const CONNECTIONS_MAX: usize = SOCKETS_MAX;
 /// Longest attempt to make a connection again, after which the load looks at its deadline.
 const REDIAL_NS: u64 = 1_000_000_000;
 /// One look at what is still to be written while the engine closes.
@@ -57,7 +56,10 @@ impl NfsEngine {
             Op::Read => Ok(RpcCallKind::Read),
             Op::Write => Ok(RpcCallKind::Write),
             Op::Sync => Ok(RpcCallKind::Sync),
-            op => refused(format!("{op} is no operation on blocks; this load can read, write and sync")),
+            Op::Ping => Ok(RpcCallKind::Ping),
+            op => {
+                refused(format!("{op} is no operation on blocks; this load can read, write, sync and ping"))
+            }
         }
     }
 
@@ -69,7 +71,8 @@ impl NfsEngine {
             RpcCallKind::Write => self.write_bytes_max,
             _ => u32::MAX,
         };
-        let length_bytes = if kind == RpcCallKind::Sync { 0 } else { request.length_bytes };
+        let length_bytes =
+            if matches!(kind, RpcCallKind::Sync | RpcCallKind::Ping) { 0 } else { request.length_bytes };
         let call_count = length_bytes.div_ceil(most).max(1);
         let Some(flight) = self.core.flights.begin(request, call_count) else { return Ok(false) };
         let file = self.core.files[request.object as usize];
@@ -205,31 +208,10 @@ impl NfsEngine {
         {
             return Ok(WaitMode::Short);
         }
-        let span = Timespec {
-            tv_sec: i64::try_from(span_ns / 1_000_000_000).unwrap_or(i64::MAX),
-            tv_nsec: i64::try_from(span_ns % 1_000_000_000).unwrap_or(0),
-        };
-        let open = || self.connections.iter().filter_map(|one| Some((one, one.socket.as_ref().ok()?)));
-        let polled = match open().next() {
-            // All are to be made again: until then nothing can arrive.
-            None => poll(&mut [], Some(&span)),
-            Some((_, first)) => {
-                let mut sockets: [PollFd<'_>; CONNECTIONS_MAX] =
-                    std::array::from_fn(|_| PollFd::new(first.tcp_stream(), PollFlags::empty()));
-                let mut used = 0;
-                for (place, (connection, socket)) in sockets.iter_mut().zip(open()) {
-                    let events =
-                        if connection.is_sending() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
-                    *place = PollFd::new(socket.tcp_stream(), events);
-                    used += 1;
-                }
-                poll(&mut sockets[..used], Some(&span))
-            }
-        };
-        match polled {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(WaitMode::Never),
-            Err(errno) => Err(self.core.server.io_error("wait", errno.into())),
-        }
+        let open = self.connections.iter().filter_map(|one| Some((one, one.socket.as_ref().ok()?)));
+        let waited = open.map(|(connection, socket)| (socket.tcp_stream(), connection.is_sending()));
+        wait_for_any(waited, span_ns).map_err(|error| self.core.server.io_error("wait", error))?;
+        Ok(WaitMode::Never)
     }
 
     /// Does everything that can be done now, and waits for more until `until` if `waits`.

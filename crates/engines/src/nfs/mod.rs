@@ -5,11 +5,12 @@
 //! counted; unstable data is kept and written again after a restart of the server (`unstable`, `recovery`). Deliberately
 //! absent: a cache of data or attributes, locks, and `NFSv4`.
 
+mod arrivals;
 mod calls;
 mod connection;
 mod core;
 mod counters;
-mod flights;
+mod examine;
 mod issuer;
 mod mount;
 mod own_folder;
@@ -23,16 +24,18 @@ mod unstable;
 #[cfg(test)]
 mod tests;
 
+pub use examine::{NfsFound, examine};
+
 use self::core::LoadCore;
 use crate::contract::{Engine, EngineFactory, OpenSpec, OwnPlace, PlaceRequest, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
-use crate::slots::checked_depth;
+use crate::flights::RequestFlights;
+use crate::slots::{checked_depth, entropy_blocks};
 use crate::socket::connection_facts;
 use crate::stop::StopFlag;
 use calls::{CALLS_MAX, RpcCallTable};
 use connection::CallConnection;
 use counters::CallCounts;
-use flights::RequestFlights;
 use issuer::{CONNECTIONS_MAX, NfsEngine};
 use mount::{MountedFolder, mount};
 use narrows_model::capabilities::{Capabilities, Completion};
@@ -40,9 +43,7 @@ use narrows_model::engine::nfs::TRANSFER_BYTES_MAX;
 use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::workload::{CacheState, SyncPolicy};
-use narrows_model::{Bytes, Effective, EngineId, NfsAddress, Op, Target};
-use narrows_sys::buffer::AlignedBuffer;
-use narrows_sys::entropy::member_seed;
+use narrows_model::{Bytes, Effective, EngineId, NfsAddress, Target};
 use narrows_wire::nfs::attributes::FileHandle;
 use narrows_wire::nfs::block::Stability;
 use own_folder::NfsFolder;
@@ -129,14 +130,14 @@ impl EngineFactory for NfsFactory {
             SyncPolicy::Dsync => Stability::FileSync,
             _ => Stability::Unstable,
         };
-        let writes = spec.workload.ops().iter().any(|share| share.op != Op::Read) || spec.create;
+        let writes = spec.workload.ops().iter().any(|share| share.op.moves_towards_device()) || spec.create;
         let unstable = if writes && stability == Stability::Unstable {
             let cell_bytes = block_bytes.min(u64::from(write_bytes_max));
             UnstableStore::new(options.keep, cell_bytes, calls_max)?
         } else {
             UnstableStore::none()?
         };
-        let blocks = blocks(depth, block_bytes, worker.seed)?;
+        let blocks = entropy_blocks(depth, block_bytes, worker.seed)?;
         let port = session.port;
         let count = saturate_usize(options.connections).clamp(1, CONNECTIONS_MAX);
         let (connections, effective) =
@@ -195,14 +196,6 @@ impl EngineFactory for NfsFactory {
             .filter(|object| !object.is_empty())
             .try_for_each(|object| session.remove(&folder, object))
     }
-}
-
-/// One block of entropy per slot, each in memory of its own.
-fn blocks(depth: u32, block_bytes: u64, seed: u64) -> Result<Vec<AlignedBuffer>, EngineError> {
-    let block = |slot: u32| {
-        Ok(AlignedBuffer::with_entropy(saturate_usize(block_bytes), member_seed(seed, u64::from(slot)))?)
-    };
-    (0..depth).map(block).collect()
 }
 
 /// Calls in flight of `depth` requests, each of one or several of at most `most_bytes`.

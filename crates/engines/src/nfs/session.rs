@@ -27,6 +27,8 @@ pub(super) struct RpcSession {
     caller: AuthSys,
     socket: TcpStream,
     kept: Vec<u8>,
+    /// Where what arrives is put first; as large as the largest receive.
+    buffer: Vec<u8>,
     call: Vec<u8>,
     next_xid: u32,
     pub(super) counts: CallCounts,
@@ -41,6 +43,7 @@ impl RpcSession {
             port,
             socket,
             kept: Vec::new(),
+            buffer: vec![0; RECEIVE_BYTES],
             call: Vec::new(),
             // Servers remember calls by it: two connections from one port must not look alike.
             next_xid: first_xid(server.clock.now().0),
@@ -106,7 +109,6 @@ impl RpcSession {
         read: impl FnOnce(&mut XdrReader<'_>) -> Result<T, XdrError>,
     ) -> Result<(usize, T), EngineError> {
         let mut records = RecordReader::new(REPLY_BYTES_MAX);
-        let mut buffer = vec![0; RECEIVE_BYTES];
         loop {
             let mut input = self.kept.as_slice();
             loop {
@@ -137,9 +139,9 @@ impl RpcSession {
                 return Err(self.server.silent(operation));
             }
             self.server.expect(operation, &self.socket, PollFlags::IN, deadline)?;
-            match rustix::net::recv(&self.socket, &mut buffer[..], RecvFlags::DONTWAIT) {
+            match rustix::net::recv(&self.socket, &mut self.buffer[..], RecvFlags::DONTWAIT) {
                 Ok((0, _)) => return Err(self.server.gone(operation)),
-                Ok((length, _)) => self.kept.extend_from_slice(&buffer[..length]),
+                Ok((length, _)) => self.kept.extend_from_slice(&self.buffer[..length]),
                 Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
                 Err(errno) => return Err(self.server.io_error(operation, io::Error::from(errno))),
             }

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::conformance::{spec, worker};
+use narrows_model::Op;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;

@@ -15,7 +15,7 @@ use narrows_model::capabilities::Capabilities;
 use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::units::saturate_usize;
 use narrows_model::workload::{CacheState, PsyncCalls, PsyncOptions};
-use narrows_model::{Op, Target};
+use narrows_model::{Histogram, Op, Target};
 use narrows_sys::file::TransferResult;
 use std::fs::File;
 
@@ -68,7 +68,7 @@ impl EngineFactory for PsyncFactory {
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
             performer: Psync {
                 objects: files.into_iter().map(PsyncFile::new).collect(),
-                sync_count: SyncCount::new(spec.workload.sync),
+                sync_count: SyncCount::new(spec.workload.sync, &worker.clock),
                 calls: TransferCalls::from_options(spec.workload.psync),
             },
             flight: SingleFlight::default(),
@@ -184,7 +184,7 @@ impl Perform for Psync {
                     calls.write(object, part, request.offset_bytes + u64::from(done))
                 })?;
                 if sync_count.is_due_after_write() {
-                    narrows_sys::file::fdatasync(&object.file).map_err(errno)?;
+                    sync_count.time(|| narrows_sys::file::fdatasync(&object.file)).map_err(errno)?;
                 }
                 Ok(written)
             }
@@ -197,6 +197,10 @@ impl Perform for Psync {
             }
             _ => Err(Errno(INVALID)),
         }
+    }
+
+    fn sync_times(&self) -> Option<&Histogram> {
+        self.sync_count.times()
     }
 }
 

@@ -8,5 +8,5 @@ mod waits;
 
 pub(crate) use data_socket::{DataSocket, LONG_NS, WaitMode};
 pub use facts::{ConnectionLocality, connection_facts, tcp_counters};
-pub(crate) use waits::poll_socket;
+pub(crate) use waits::{SOCKETS_MAX, poll_socket, wait_for_any};
 pub use waits::{SocketWaits, Waited};

@@ -94,6 +94,41 @@ impl SocketWaits<'_> {
     }
 }
 
+/// Most sockets that are waited for together.
+pub(crate) const SOCKETS_MAX: usize = 16;
+
+/// Waits until one of `sockets` can be read, or written where it sends, for up to `span_ns`; less, when a signal comes
+/// before. More than [`SOCKETS_MAX`] are not looked at.
+pub(crate) fn wait_for_any<'a>(
+    mut sockets: impl Iterator<Item = (&'a TcpStream, bool)>,
+    span_ns: u64,
+) -> io::Result<()> {
+    let span = Timespec {
+        tv_sec: i64::try_from(span_ns / 1_000_000_000).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(span_ns % 1_000_000_000).unwrap_or(0),
+    };
+    let polled_for = |(socket, sends): (&'a TcpStream, bool)| {
+        PollFd::new(socket, if sends { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN })
+    };
+    let polled = match sockets.next() {
+        None => poll(&mut [], Some(&span)),
+        Some(first) => {
+            let mut places: [PollFd<'_>; SOCKETS_MAX] =
+                std::array::from_fn(|_| PollFd::new(first.0, PollFlags::empty()));
+            let mut used = 0;
+            for (place, socket) in places.iter_mut().zip(std::iter::once(first).chain(sockets)) {
+                *place = polled_for(socket);
+                used += 1;
+            }
+            poll(&mut places[..used], Some(&span))
+        }
+    };
+    match polled {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
 /// Whether `socket` shows one of `events` within `span_ns`; not, when a signal comes before.
 pub(crate) fn poll_socket(socket: impl AsFd, events: PollFlags, span_ns: u64) -> io::Result<bool> {
     let span = Timespec {

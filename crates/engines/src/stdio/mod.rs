@@ -16,7 +16,7 @@ use narrows_model::capabilities::{Capabilities, Completion};
 use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::workload::{CacheState, StdioCalls, StdioFlush, StdioOptions, SyncPolicy};
-use narrows_model::{Bytes, Effective, Op, Target};
+use narrows_model::{Bytes, Effective, Histogram, Op, Target};
 use narrows_sys::stdio::{StdioStream, StreamMode};
 use rustix::fs::{OFlags, fcntl_getfl};
 use std::fs::File;
@@ -71,7 +71,7 @@ impl EngineFactory for StdioFactory {
                 streams,
                 options,
                 flushes_each: spec.workload.sync == SyncPolicy::Dsync,
-                sync_count: SyncCount::new(spec.workload.sync),
+                sync_count: SyncCount::new(spec.workload.sync, &worker.clock),
                 target: spec.target.to_string(),
             },
             flight: SingleFlight::default(),
@@ -135,7 +135,7 @@ impl Perform for Stdio {
                 written.and_then(|moved| {
                     flush_stream(stream, self.options.flush)?;
                     if self.sync_count.is_due_after_write() {
-                        flush_stream(stream, StdioFlush::Fdatasync)?;
+                        self.sync_count.time(|| flush_stream(stream, StdioFlush::Fdatasync))?;
                     } else if self.flushes_each {
                         stream.flush()?;
                     }
@@ -146,6 +146,10 @@ impl Perform for Stdio {
             _ => return Err(Errno(INVALID)),
         };
         moved.map(|moved| saturate_u32(moved as u64)).map_err(|errno| Errno(errno.raw()))
+    }
+
+    fn sync_times(&self) -> Option<&Histogram> {
+        self.sync_count.times()
     }
 
     fn finish(self) -> Result<(), EngineError> {

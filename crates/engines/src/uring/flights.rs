@@ -2,10 +2,13 @@
 //!
 //! Pure: it never enters the kernel. Hot path: no allocation.
 
+use crate::clock::{Clock, Tick};
 use crate::files::SyncCount;
 use crate::request::{Errno, IoCompletion};
+use narrows_model::Histogram;
 use narrows_model::workload::SyncPolicy;
 use narrows_sys::ring::{RingCompletion, RingOp, RingRequest};
+use std::sync::Arc;
 
 /// A request of the worker's, of which one step is in the ring.
 #[derive(Debug, Clone, Copy)]
@@ -14,8 +17,8 @@ struct RingFlight {
     /// The request as it was first.
     whole: RingRequest,
     done_bytes: u32,
-    /// Its write is done, and the sync that completes it is in the ring.
-    syncing: bool,
+    /// Its write is done, and the sync that completes it is in the ring since then.
+    sync_from: Option<Tick>,
 }
 
 /// Every slot's flight.
@@ -28,7 +31,7 @@ pub(super) struct RingFlights {
 
 impl RingFlights {
     /// For `depth` slots, with a sync after as many writes as `sync` says.
-    pub(super) fn new(depth: u32, sync: SyncPolicy) -> Self {
+    pub(super) fn new(depth: u32, sync: SyncPolicy, clock: &Arc<dyn Clock>) -> Self {
         let whole = RingRequest {
             op: RingOp::Read,
             slot: 0,
@@ -37,11 +40,11 @@ impl RingFlights {
             length_bytes: 0,
             block_offset_bytes: 0,
         };
-        let none = RingFlight { tag: 0, whole, done_bytes: 0, syncing: false };
+        let none = RingFlight { tag: 0, whole, done_bytes: 0, sync_from: None };
         Self {
             slots: vec![none; depth as usize],
             next_steps: Vec::with_capacity(depth as usize),
-            sync_count: SyncCount::new(sync),
+            sync_count: SyncCount::new(sync, clock),
         }
     }
 
@@ -49,7 +52,7 @@ impl RingFlights {
     #[inline]
     pub(super) fn started(&mut self, tag: u32, first: RingRequest) {
         if let Some(flight) = self.slots.get_mut(first.slot as usize) {
-            *flight = RingFlight { tag, whole: first, done_bytes: 0, syncing: false };
+            *flight = RingFlight { tag, whole: first, done_bytes: 0, sync_from: None };
         }
     }
 
@@ -65,7 +68,10 @@ impl RingFlights {
         match flight.whole.op {
             RingOp::Fdatasync => return completion(0),
             RingOp::PunchHole => return completion(flight.whole.length_bytes),
-            RingOp::Write if flight.syncing => return completion(flight.done_bytes),
+            RingOp::Write if flight.sync_from.is_some() => {
+                flight.sync_from.into_iter().for_each(|from| self.sync_count.ended(from));
+                return completion(flight.done_bytes);
+            }
             RingOp::Read | RingOp::Write => {}
         }
         flight.done_bytes = flight.done_bytes.saturating_add(moved);
@@ -74,11 +80,16 @@ impl RingFlights {
             return None;
         }
         if flight.whole.op == RingOp::Write && self.sync_count.is_due_after_write() {
-            flight.syncing = true;
+            flight.sync_from = Some(self.sync_count.started());
             self.next_steps.push(RingRequest { op: RingOp::Fdatasync, ..flight.whole });
             return None;
         }
         Some(IoCompletion { tag: flight.tag, result: Ok(flight.done_bytes) })
+    }
+
+    /// Times of the syncs that followed writes, from when they were due; `None` where none are asked for.
+    pub(super) fn sync_times(&self) -> Option<&Histogram> {
+        self.sync_count.times()
     }
 
     /// Whether a step is to be put into the ring.
@@ -106,6 +117,11 @@ fn rest(flight: &RingFlight) -> RingRequest {
 mod tests {
     use super::*;
 
+    fn flights(depth: u32, sync: SyncPolicy) -> RingFlights {
+        let clock: Arc<dyn Clock> = Arc::new(crate::clock::VirtualClock::default());
+        RingFlights::new(depth, sync, &clock)
+    }
+
     fn write(slot: u32) -> RingRequest {
         RingRequest {
             op: RingOp::Write,
@@ -123,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_short_transfer_follows_in_its_slot_until_nothing_more_comes() {
-        let mut flights = RingFlights::new(1, SyncPolicy::None);
+        let mut flights = flights(1, SyncPolicy::None);
         flights.started(5, write(0));
         assert_eq!(flights.answered(answer(0, 1000)), None);
         let rest = flights.next_step().unwrap();
@@ -134,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_last_of_so_many_writes_completes_with_its_sync() {
-        let mut flights = RingFlights::new(2, SyncPolicy::Every(2));
+        let mut flights = flights(2, SyncPolicy::Every(2));
         flights.started(0, write(0));
         flights.started(1, write(1));
         assert_eq!(flights.answered(answer(1, 4096)), Some(IoCompletion { tag: 1, result: Ok(4096) }));
@@ -146,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_failed_sync_fails_its_write() {
-        let mut flights = RingFlights::new(1, SyncPolicy::Every(1));
+        let mut flights = flights(1, SyncPolicy::Every(1));
         flights.started(3, write(0));
         assert_eq!(flights.answered(answer(0, 4096)), None);
         let failed = RingCompletion { slot: 0, result: Err(narrows_sys::SysErrno::from_raw(5)) };

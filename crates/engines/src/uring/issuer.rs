@@ -1,10 +1,10 @@
 //! The part of the engine that issues: entries into the ring, answers out of it.
 //!
-//! Hot path: no allocation, no lock, no clock; one call of the kernel a commit, none for a reap whose completions are
+//! Hot path: no allocation, no lock, no clock but around syncs; one call of the kernel a commit, none for a reap whose completions are
 //! there.
 
 use super::flights::RingFlights;
-use crate::clock::Tick;
+use crate::clock::{Clock, Tick};
 use crate::contract::{Engine, ProtocolCounters, Readiness};
 use crate::error::EngineError;
 use crate::request::{Completions, Errno, IoCompletion, IoRequest, Slot};
@@ -12,6 +12,7 @@ use narrows_model::workload::SyncPolicy;
 use narrows_model::{Effective, Op};
 use narrows_sys::ring::{Ring, RingOp, RingRequest};
 use rustix::event::PollFlags;
+use std::sync::Arc;
 
 /// A request that the engine was not opened for.
 const INVALID: Errno = Errno(rustix::io::Errno::INVAL.raw_os_error());
@@ -31,11 +32,11 @@ pub(super) struct UringEngine {
 
 impl UringEngine {
     /// An engine that issues through `ring`; `effective` states the depth.
-    pub(super) fn new(effective: Effective, ring: Ring, sync: SyncPolicy) -> Self {
+    pub(super) fn new(effective: Effective, ring: Ring, sync: SyncPolicy, clock: &Arc<dyn Clock>) -> Self {
         let depth = effective.queue_depth;
         Self {
             ring,
-            flights: RingFlights::new(depth, sync),
+            flights: RingFlights::new(depth, sync, clock),
             refused: Vec::with_capacity(depth as usize),
             counters: ProtocolCounters::default(),
             effective,
@@ -160,6 +161,7 @@ impl Engine for UringEngine {
     fn counters(&mut self, out: &mut ProtocolCounters) {
         out.request_count = self.counters.request_count;
         out.reply_count = self.counters.reply_count;
+        out.syncs = self.flights.sync_times().cloned();
     }
 
     fn close(self: Box<Self>) -> Result<(), EngineError> {

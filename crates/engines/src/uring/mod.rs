@@ -95,7 +95,7 @@ impl EngineFactory for UringFactory {
             ring: Some(facts(ring.grants())),
             ..files::effective(INFO.name(), spec, depth, alignment_bytes)
         };
-        let mut engine = UringEngine::new(effective, ring, spec.workload.sync);
+        let mut engine = UringEngine::new(effective, ring, spec.workload.sync, &worker.clock);
         if spec.workload.ring.completion_polling {
             try_polling(&mut engine, spec, worker)?;
         }

@@ -10,8 +10,10 @@
 mod bonnie_counts;
 mod cleanup;
 mod disks;
+mod fidelity;
 mod ioperf_counts;
 mod iozone_counts;
+mod iscsi;
 mod limits;
 mod network;
 mod nfs;
@@ -39,6 +41,7 @@ mod verdict_load;
 mod verdict_local;
 mod verdict_memory;
 mod verdict_network;
+mod verdict_protocol;
 mod verdict_proxy;
 mod verdict_quality;
 mod verdict_record;

@@ -136,6 +136,7 @@ fn trial(index: u32) -> Event {
         start_ns: Nanos(0),
         first_done_ns: elapsed_ns,
         last_done_ns: elapsed_ns,
+        ended_ns: None,
         op_count: count,
         bytes: Bytes(count * 65_536),
         response: response(index, count),
@@ -151,6 +152,7 @@ fn trial(index: u32) -> Event {
         resident_ratio: Some(0.0),
         verification: None,
         rpc: None,
+        syncs: None,
     }))
 }
 

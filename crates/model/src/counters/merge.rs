@@ -46,6 +46,7 @@ pub fn merge_samples(machines: &[CountedMachine], samples: Vec<CounterSample>) -
         threads: sum(samples.iter().map(|sample| sample.threads)),
         // Of several machines, and of servers that take each other for others.
         foreign_cpu: None,
+        nfs_mounts: first.nfs_mounts.clone(),
     })
 }
 
@@ -141,6 +142,7 @@ mod tests {
             workers: Some(workers),
             threads: None,
             foreign_cpu: None,
+            nfs_mounts: Vec::new(),
         }
     }
 

@@ -13,6 +13,7 @@ mod option;
 
 // One file an engine; `cargo xtask new engine` adds a line.
 pub mod endpoint;
+pub mod iscsi;
 pub mod mmap;
 pub mod nfs;
 pub mod null;
@@ -70,6 +71,7 @@ engines! {
     Objects = objects, "Whole files: created, read, stat, deleted.";
     Endpoint = endpoint, "A `narrows serve` endpoint.";
     Nfs = nfs, "An NFS server, without a mount.";
+    Iscsi = iscsi, "A logical unit of an iSCSI target, without a block device.";
     S3 = s3, "Objects of a bucket.";
     // new engine: name
 }

@@ -29,7 +29,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         check: |rest| NfsAddress::parse(rest).map(drop),
     }),
     in_stripes: false,
-    ops: &[Op::Read, Op::Write, Op::Sync],
+    ops: &[Op::Read, Op::Write, Op::Sync, Op::Ping],
     queue_depth_max: 1024,
     direct: DirectAccess::Refused("no request passes a page cache of this machine"),
     no_durable_writes: None,

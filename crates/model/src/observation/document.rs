@@ -1,5 +1,6 @@
 //! What `narrows diagnose FILE.toml --json` prints: the verdict on observations with the figures it was made of.
 
+use super::ObservedOp;
 use crate::counters::Role;
 use crate::diagnosis::Diagnosis;
 use schemars::JsonSchema;
@@ -25,6 +26,28 @@ pub struct DiagnosisDocument {
     pub per_call: Vec<PerCall>,
     /// The verdict.
     pub diagnosis: Diagnosis,
+    /// Every observation of the file in its order, with what it was used for.
+    #[serde(default)]
+    pub observations: Vec<ObservationUse>,
+}
+
+/// What an observation was used for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ObservationUse {
+    /// The observation.
+    pub id: String,
+    /// What it does.
+    pub op: ObservedOp,
+    /// Bytes a second of all clients; `None` where that is not known.
+    pub bytes_per_s: Option<f64>,
+    /// Operations a second of all clients; `None` where that is not known.
+    pub ops_per_s: Option<f64>,
+    /// The codes of the rules that stated something of it, each once.
+    pub rules: Vec<String>,
+    /// Whether it is evidence for what is stated of another one.
+    pub is_evidence: bool,
+    /// Why no rule used it; `None` where one did.
+    pub not_used: Option<String>,
 }
 
 /// Elapsed time as a line over the calls of the roles whose buffers were varied: T = a + b x calls.

@@ -100,7 +100,7 @@ impl fmt::Display for NfsAddress {
     }
 }
 
-fn host_and_port(authority: &str) -> Result<(String, Option<u16>), String> {
+pub(super) fn host_and_port(authority: &str) -> Result<(String, Option<u16>), String> {
     let bare = authority.strip_prefix('[').and_then(|inner| inner.strip_suffix(']'));
     let host = match bare {
         Some(host) => host,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What is done at the edges of a trial; nothing without a wish.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
 pub struct Edges {
     /// Bytes that each worker writes in memory right before it starts, so that the processor's caches contain nothing
     /// of its blocks; `None` for none.
@@ -16,8 +17,20 @@ pub struct Edges {
     /// Whether the first client that has done its share of a count ends the trial for all: the stone wall. The others stop
     /// with the request that they are at.
     pub stone_wall: bool,
+    /// Whether each worker that ends syncs what it wrote and closes its file at once, and the trial notes, beside the time
+    /// that rates are taken over, when the last has: the clock of a parent that waits for its children.
+    #[serde(skip_serializing_if = "is_unset")]
+    pub ends_apart: bool,
+    /// Whether each worker reads or writes (and then syncs) the first block of its part before it starts.
+    #[serde(skip_serializing_if = "is_unset")]
+    pub primes: bool,
     /// Whether files that the load itself writes stay when the run is over.
     pub keeps_files: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_unset(wish: &bool) -> bool {
+    !wish
 }
 
 impl Edges {

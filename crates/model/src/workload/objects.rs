@@ -71,6 +71,25 @@ pub enum ObjectSync {
     DataAndFolder,
 }
 
+/// By whose rule the sizes of objects and the choices of transactions are drawn from the seed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectDraws {
+    /// Sizes by the numbers of objects, transactions from a stream of each worker.
+    #[default]
+    Own,
+    /// PostMark 1.5's: one stream for everything in the order of the run, so that a seed gives PostMark's own counts and
+    /// bytes. It needs one worker, and a set that is made, transacted on and deleted in that order.
+    Postmark,
+}
+
+impl ObjectDraws {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_own(&self) -> bool {
+        *self == Self::Own
+    }
+}
+
 /// Transactions as PostMark draws them: a read or an append to a random object, then the making of a new object or the
 /// deletion of a random one.
 ///
@@ -118,6 +137,9 @@ pub struct ObjectSet {
     pub names: NameForm,
     /// Seed of sizes, names and transactions.
     pub seed: u64,
+    /// By whose rule sizes and transactions are drawn from the seed.
+    #[serde(skip_serializing_if = "ObjectDraws::is_own")]
+    pub draws: ObjectDraws,
     /// By which calls bytes are read and written.
     pub calls: ObjectCalls,
     /// Bytes of each call that reads; `None` for as many as of one that writes, the workload's block.
@@ -141,6 +163,7 @@ impl Default for ObjectSet {
             spread: Spread::InOrder,
             names: NameForm::Number,
             seed: 0,
+            draws: ObjectDraws::Own,
             calls: ObjectCalls::System,
             read_block_bytes: None,
             sync: ObjectSync::None,
@@ -188,6 +211,9 @@ impl ObjectSet {
             if self.sync == ObjectSync::DataAndFolder { SYNCED_FOLDERS_MAX } else { OBJECT_FOLDERS_MAX };
         if folders > most {
             return Some(format!("{folders} folders; at most {most} are possible with this sync"));
+        }
+        if self.draws == ObjectDraws::Postmark && min_bytes.0 == 0 {
+            return Some("objects without bytes, which PostMark's draws do not have".to_owned());
         }
         self.transactions.and_then(|transactions| transactions.problem())
     }
@@ -237,6 +263,7 @@ mod tests {
             (ObjectSet { min_bytes: Bytes(2), max_bytes: Bytes(1), ..base() }, "at least 2"),
             (ObjectSet { max_bytes: Bytes(OBJECT_BYTES_MAX.0 + 1), ..base() }, "at most 1GiB are possible"),
             (ObjectSet { folders: 257, sync: ObjectSync::DataAndFolder, ..base() }, "257 folders"),
+            (ObjectSet { draws: ObjectDraws::Postmark, ..base() }, "objects without bytes"),
             (with(transactions(None, None)), "without either half"),
             (with(transactions(Some(11), None)), "a bias of 11"),
             (with(Transactions { count: 0, ..transactions(Some(5), None) }), "0 transactions"),

@@ -27,11 +27,20 @@ pub enum Order {
     Stride {
         /// Distance from the start of one block to the start of the next; a multiple of the block size.
         stride_bytes: u64,
+        /// Whether a turn ends where the block that follows the next stride is no longer in the part, as IOzone's does; and
+        /// in a part of no more blocks than a stride each turn starts at the first one.
+        #[serde(default, skip_serializing_if = "is_unset")]
+        ends_early: bool,
     },
     /// The first block of the worker's part again and again.
     OneBlock,
     /// Objects as their folder lists them; for stats and deletes of objects alone.
     Listing,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_unset(wish: &bool) -> bool {
+    !wish
 }
 
 impl Order {

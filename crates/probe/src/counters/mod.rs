@@ -5,11 +5,12 @@
 //! while it lives: a process that changes its control group is counted in the one where it began.
 //!
 //! Sources: `/proc/stat`, `/proc/[pid]/stat`, `/proc/[pid]/task/[tid]/comm`, `stat` and `schedstat`, `cpuacct.usage` and `cpu.stat`, `/proc/diskstats`, `/proc/net/dev`,
-//! `/proc/meminfo`. Each lists its limits at its part below.
+//! `/proc/meminfo`, `/proc/self/mountstats`. Each lists its limits at its part below.
 
 mod counter_file;
 mod disks;
 mod group;
+mod nfs_mounts;
 mod processes;
 mod programs;
 mod ring_threads;
@@ -26,6 +27,8 @@ use crate::unknown::UnknownFacts;
 use counter_file::CounterFile;
 use disks::DiskReadings;
 use group::GroupCounters;
+use narrows_model::nfs_mount::NfsMountCounters;
+use nfs_mounts::NfsMounts;
 use processes::Processes;
 use programs::Programs;
 use ring_threads::RingThreads;
@@ -66,6 +69,7 @@ pub struct CounterReader {
     threads: Threads,
     programs: Option<Programs>,
     group: Option<GroupCounters>,
+    nfs_mounts: Option<NfsMounts>,
     buffer: Vec<u8>,
     unknown: UnknownFacts,
 }
@@ -99,9 +103,20 @@ impl CounterReader {
             threads: Threads::new(root, &scope.pids),
             programs,
             group: group.flatten(),
+            nfs_mounts: None,
             buffer: Vec::new(),
             unknown,
         }
+    }
+
+    /// The same reader, which reads the NFS mounts at these points too.
+    #[must_use]
+    pub fn with_nfs_mounts(mut self, root: &Root, points: &[String]) -> Self {
+        if !points.is_empty() {
+            let opened = NfsMounts::open(root, points);
+            self.nfs_mounts = self.unknown.note("calls of the NFS mount", opened);
+        }
+        self
     }
 
     /// All counters now, stamped `at_ns`.
@@ -136,6 +151,7 @@ impl CounterReader {
             workers: None,
             threads: self.threads.read(&mut self.unknown),
             foreign_cpu: self.programs.as_mut().and_then(|all| all.read(self.ticks, &mut self.unknown)),
+            nfs_mounts: self.nfs_mounts_now(),
         }
     }
 
@@ -158,6 +174,12 @@ impl CounterReader {
             self.unknown.add(format!("block device {name}: /proc/diskstats has no counters of it"));
         }
         counters
+    }
+
+    fn nfs_mounts_now(&mut self) -> Vec<NfsMountCounters> {
+        let Some(mounts) = &self.nfs_mounts else { return Vec::new() };
+        let outcome = mounts.read(&mut self.buffer);
+        self.unknown.note("calls of the NFS mount", outcome).unwrap_or_default()
     }
 
     fn memory_now(&mut self) -> Option<MemoryCounters> {

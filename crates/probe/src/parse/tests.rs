@@ -152,6 +152,28 @@ fn mountstats_counts_the_connections_of_each_mount() {
 }
 
 #[test]
+fn mountstats_counts_the_calls_of_each_procedure_and_passes_over_what_is_none() {
+    let text = b"device srv:/x mounted on /mnt with fstype nfs statvers=1.1\n\
+        \tage:\t9\n\tbytes:\t1 2 3 4 4096 8192 7 8\n\tRPC iostats version: 1.1  p/v: 100003/3 (nfs)\n\
+        \tper-op statistics\n\t        NULL: 0 0 0 0 0 0 0 0 0\n\
+        \t        READ: 10 12 1 1480 41000 30 250 290 2\n\t       WRITE: 3 3 0 900 480 0 9 9\n\
+        \t      COMMIT: 1 x 0 1 1 1 1 1\n\t        low: 1 1 1 1 1 1 1 1 1\n";
+    let mounts = mountstats::parse(text);
+    let [mount] = mounts.as_slice() else { panic!("{mounts:?}") };
+    assert_eq!((mount.read_bytes, mount.write_bytes), (4096, 8192));
+    let names: Vec<&str> = mount.procedures.iter().map(|one| one.procedure.as_str()).collect();
+    assert_eq!(names, ["READ", "WRITE"]);
+    let read = &mount.procedures[0];
+    assert_eq!(
+        (read.call_count, read.transmission_count, read.timeout_count, read.error_count),
+        (10, 12, 1, 2)
+    );
+    let times = [read.queue_ns, read.round_trip_ns, read.execute_ns].map(|time| time.0 / 1_000_000);
+    assert_eq!((times, read.received_bytes.0), ([30, 250, 290], 41_000));
+    assert_eq!(mount.procedures[1].error_count, 0, "kernels before 5.3 do not count them");
+}
+
+#[test]
 fn a_cpu_without_a_line_of_flags_says_nothing_about_hypervisors() {
     let arm = cpuinfo::parse(b"processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd\nCPU part\t: 0xd0c\n");
     assert_eq!((arm.model, arm.hypervisor), (None, None));

@@ -107,3 +107,21 @@ fn memory_counts_in_bytes() {
     assert_eq!((memory.available_bytes, memory.cached_bytes), (Bytes(9_000_000 * 1024), Bytes(2 << 20)));
     assert_eq!((memory.dirty_bytes, memory.writeback_bytes), (Bytes(64 << 10), Bytes(0)));
 }
+
+#[test]
+fn calls_of_an_nfs_mount_are_read_by_procedure_where_its_point_is_named() {
+    let root = root("nfs4-client");
+    let read = |points: &[String]| {
+        let reader = CounterReader::new(&root, Role::Client, &CounterScope::default());
+        reader.with_nfs_mounts(&root, points).read(1).nfs_mounts
+    };
+    assert_eq!((read(&[]).len(), read(&["/elsewhere".to_owned()]).len()), (0, 0));
+    let mounts = read(&["/mnt/nas".to_owned()]);
+    let [mount] = mounts.as_slice() else { panic!("{mounts:?}") };
+    assert_eq!((mount.read_bytes, mount.write_bytes), (Bytes(409_600), Bytes(81_920)));
+    let names: Vec<&str> = mount.procedures.iter().map(|one| one.procedure.as_str()).collect();
+    assert_eq!(names, ["NULL", "READ", "WRITE"]);
+    let reads = &mount.procedures[1];
+    assert_eq!((reads.call_count, reads.transmission_count, reads.timeout_count), (100, 104, 1));
+    assert_eq!((reads.queue_ns, reads.round_trip_ns), (Nanos(250_000_000), Nanos(4_000_000_000)));
+}

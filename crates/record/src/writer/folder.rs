@@ -44,14 +44,31 @@ impl RecordFolder {
         match open_folder(&dir).map_err(|error| from_sys(&error)) {
             Ok(opened) => Self::existing(&dir, opened),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Self::in_staging(dir, record_id),
-            Err(_) if dir.is_symlink() => Err(RecordError::found(
-                ErrorKind::Occupied,
-                OPERATION,
-                &dir,
-                "it is a symbolic link, which others could lead elsewhere during the run",
-                "name the folder itself, or one that does not exist yet, with --out; nothing was changed",
-            )),
-            Err(error) => Err(RecordError::io(OPERATION, &dir, error)),
+            Err(error) => Err(Self::refused(&dir, error)),
+        }
+    }
+
+    /// Why `dir`, which could not be opened because of `error`, is no folder for a record.
+    fn refused(dir: &Path, error: io::Error) -> RecordError {
+        if !dir.is_symlink() {
+            return RecordError::io(OPERATION, dir, error);
+        }
+        RecordError::found(
+            ErrorKind::Occupied,
+            OPERATION,
+            dir,
+            "it is a symbolic link, which others could lead elsewhere during the run",
+            "name the folder itself, or one that does not exist yet, with --out; nothing was changed",
+        )
+    }
+
+    /// Whether a record may be made at `dir`; nothing is changed.
+    pub(super) fn check(dir: &Path) -> Result<(), RecordError> {
+        let dir: PathBuf = dir.components().collect();
+        match open_folder(&dir).map_err(|error| from_sys(&error)) {
+            Ok(opened) => Self::existing(&dir, opened).map(drop),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(Self::refused(&dir, error)),
         }
     }
 

@@ -60,6 +60,15 @@ impl Writer {
         Ok(Writer { folder, manifest, events, samples, data: Vec::new() })
     }
 
+    /// Whether a record may be made at `dir`, for who wants to know before a load is announced. Nothing is changed, and
+    /// [`Writer::create`] looks again.
+    ///
+    /// # Errors
+    /// When `dir` is there and is no empty folder of this user alone.
+    pub fn check(dir: &Path) -> Result<(), RecordError> {
+        RecordFolder::check(dir)
+    }
+
     /// The path of the record's folder when it was made.
     #[must_use]
     pub fn dir(&self) -> &Path {

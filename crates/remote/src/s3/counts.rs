@@ -155,6 +155,7 @@ impl S3Counts {
         RpcCounters {
             procedures: procedures.collect(),
             events: RpcEvents { reconnect_count: self.reconnects, ..RpcEvents::default() },
+            arrivals: Vec::new(),
             phases: named_phases(&self.opening, true).chain(named_phases(&self.phases, false)).collect(),
         }
     }

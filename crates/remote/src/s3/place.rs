@@ -85,6 +85,12 @@ impl S3Place {
     }
 }
 
+impl std::fmt::Debug for S3Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("S3Place").field("target", &self.target).finish_non_exhaustive()
+    }
+}
+
 impl OwnPlace for S3Place {
     fn target(&self) -> &Target {
         &self.target

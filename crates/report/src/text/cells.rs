@@ -12,7 +12,7 @@ use super::wording::serves_itself;
 use super::wrap::{Indent, paragraph};
 use narrows_model::counters::Role;
 use narrows_model::quantity::{network_rate, percent, span};
-use narrows_model::summary::CellSummary;
+use narrows_model::summary::{CellSummary, CommitCall};
 use narrows_model::{Cut, Nanos, Summary};
 
 /// A share below this is what every file system reads of its own accord.
@@ -60,6 +60,7 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
         out.push_str(&style.heading("REQUESTS", &remark(&cells)));
         let lead = LeadColumns::from_tests(tests);
         out.push_str(&table(&cells, &lead, style));
+        out.push_str(&commits(&cells, &lead, style));
         out.push_str(&latencies(&cells, &lead, style));
         out.push_str(&time_shares(&cells, &lead, style));
     }
@@ -121,6 +122,28 @@ impl LeadColumns {
         let file = if has_file { format!(", file {}", cell.file_bytes) } else { String::new() };
         begins.then(|| format!("  {group}{file}\n"))
     }
+}
+
+/// How long loads waited for their data to be durable, where any did.
+fn commits(cells: &[&CellSummary], lead: &LeadColumns, style: &Style) -> String {
+    let waiting: Vec<&CellSummary> = cells.iter().copied().filter(|cell| cell.commit.is_some()).collect();
+    if waiting.is_empty() {
+        return String::new();
+    }
+    let row = |cell: &CellSummary| {
+        let times = cell.commit.map(|commit| commit.latency_ns).unwrap_or_default();
+        let each = [times.p50, times.p90, times.p99, times.p999, times.max];
+        let call = match cell.commit.map(|commit| commit.call) {
+            Some(CommitCall::Sync) => "sync",
+            _ => "write",
+        };
+        let texts = each.map(|ns| ns.map_or_else(|| NO_FIGURE.to_owned(), |ns| span(Nanos(ns))));
+        load(cell, style).into_iter().chain([call.into()]).chain(texts.map(Field::from)).collect()
+    };
+    let columns = [&[("call", Align::Left)], LATENCIES].concat();
+    style
+        .heading("COMMIT", "until data is durable: a durable write (O_DSYNC) whole, a sync (fdatasync) alone")
+        + &rows(&waiting, lead, &columns, style, row).render(style)
 }
 
 /// How long requests of the whole path took, in all of its figures; only with detail.

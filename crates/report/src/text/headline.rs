@@ -1,5 +1,6 @@
 //! The first lines: what must be known before, then the verdict of each regime in plain words.
 
+use super::names::CellNames;
 use super::style::{Paint, Style};
 use super::units::counted_len;
 use super::wording::{self, is_delivered, serves_itself};
@@ -29,8 +30,32 @@ pub(crate) fn warnings(summary: &Summary, style: &Style) -> String {
 /// The verdict of each regime in plain words.
 pub(crate) fn regimes(summary: &Summary, style: &Style) -> String {
     let view = SummaryView::new(summary);
-    let none = "No verdict: no part of the path was measured.";
-    format_limits(&summary.diagnosis.limiting, none, &|regime| rates(regime, &view), style)
+    format_limits(&summary.diagnosis.limiting, NO_PATH, &|regime| rates(regime, &view), style)
+}
+
+/// What is said where no load of the path was measured.
+const NO_PATH: &str = "No verdict: no part of the path was measured.";
+
+/// The verdict of each regime as [`regimes`]; where no segment is named, with the one that came closest to its limit.
+pub(crate) fn regimes_with_closest(summary: &Summary, names: &CellNames<'_>, style: &Style) -> String {
+    let view = SummaryView::new(summary);
+    let groups = by_regime(&summary.diagnosis.limiting);
+    if groups.is_empty() {
+        return painted(NO_PATH, Indent::all(""), Paint::Limit, style);
+    }
+    let format_group = |entries: &Vec<&Limiting>| {
+        let first = entries.first()?;
+        let closest = first.evidence.first().filter(|_| first.segment == Segment::Unknown);
+        let sentences = match closest {
+            Some(closest) => {
+                let text = names.replace_ids(&closest.text);
+                format!("Not found: nothing that was measured was full. Closest: {text}.")
+            }
+            None => wording::sentences(entries),
+        };
+        Some(regime_with(first, &rates(&first.regime, &view), &sentences, style))
+    };
+    groups.iter().filter_map(format_group).collect()
 }
 
 /// The verdict of each regime of `limiting` in plain words, with the rates that `rates` returns for its name; `none`
@@ -66,6 +91,11 @@ fn by_regime(limiting: &[Limiting]) -> Vec<Vec<&Limiting>> {
 
 fn regime(entries: &[&Limiting], rates: &str, style: &Style) -> String {
     let Some(first) = entries.first() else { return String::new() };
+    regime_with(first, rates, &wording::sentences(entries), style)
+}
+
+/// The load of `first` with its `rates`, and the `sentences` of its verdict below.
+fn regime_with(first: &Limiting, rates: &str, sentences: &str, style: &Style) -> String {
     let load = capitalised(&first.regime);
     let load = if rates.is_empty() { format!("{load}:") } else { format!("{load}: {rates}.") };
     let paint = match first.segment {
@@ -74,7 +104,7 @@ fn regime(entries: &[&Limiting], rates: &str, style: &Style) -> String {
         _ => Paint::Limit,
     };
     let mut out = painted(&load, Indent { first: "", rest: "  " }, Paint::Heading, style);
-    out.push_str(&painted(&wording::sentences(entries), Indent::all("  "), paint, style));
+    out.push_str(&painted(sentences, Indent::all("  "), paint, style));
     out
 }
 
@@ -86,7 +116,9 @@ fn rates(name: &str, view: &SummaryView<'_>) -> String {
         let same_kind = regimes.iter().filter(|other| other.kind == regime.kind);
         same_kind.into_iter().any(|other| regime.name_with(other) == name || other.name_with(regime) == name)
     };
-    let stands = |regime: &&Regime<'_>| regime.name() == name || of_both(regime);
+    // What is done with files has a name of its own for each operation, whatever the other is.
+    let has_directions = |regime: &Regime<'_>| regime.kind != RegimeKind::Files;
+    let stands = |regime: &&Regime<'_>| regime.name() == name || (has_directions(regime) && of_both(regime));
     let each = regimes.iter().filter(stands).filter_map(|regime| {
         let op =
             if regime.kind == RegimeKind::Files { String::new() } else { format!("{} ", regime.cell.op) };

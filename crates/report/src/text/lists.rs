@@ -6,7 +6,7 @@ use super::style::{Paint, Style};
 use super::wording::serves_itself;
 use super::wrap::{Indent, paragraph};
 use narrows_model::diagnosis::Evidence;
-use narrows_model::quantity::percent;
+use narrows_model::summary::UsedOf;
 use narrows_model::{Diagnosis, Exonerated, Limiting, NotMeasured, Segment, Summary};
 
 /// Statements shown for one segment of a run; the other direction and the other loads say the same most of the time.
@@ -79,11 +79,12 @@ fn exonerated(entry: &Exonerated, summary: Option<&Summary>, page: PageContext<'
 /// How full the segment was at most, in place of the statements of each load; `None` where that is no share.
 fn short(entry: &Exonerated, summary: &Summary) -> Option<Evidence> {
     let segment = summary.segments.iter().find(|known| known.id == entry.segment)?;
-    let used = reading(segment, summary).used_ratio.filter(|used| *used < 1.0)?;
-    let first = entry.evidence.first()?;
-    let share = percent(used);
+    let reading = reading(segment, summary);
+    reading.used_ratio.filter(|used| *used < 1.0)?;
+    let (first, share) = (entry.evidence.first()?, reading.used()?);
     let most = if share.starts_with("under") { "" } else { "at most " };
-    Some(Evidence { text: format!("{most}{share} used"), ..first.clone() })
+    let verb = if reading.of == Some(UsedOf::Time) { "" } else { " used" };
+    Some(Evidence { text: format!("{most}{share}{verb}"), ..first.clone() })
 }
 
 /// Segments that were not measured for the same reason.

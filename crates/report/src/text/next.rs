@@ -1,6 +1,7 @@
 //! What to do next: one to three commands.
 
 use super::style::{Paint, Style};
+use super::wrap::{Indent, paragraph};
 use narrows_model::inventory::PathKind;
 use narrows_model::printable::shell_word;
 use narrows_model::{Limiting, Segment, Summary, Target};
@@ -31,6 +32,20 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     })
 }
 
+/// The first step alone, with all commands that it takes; empty where there is none.
+pub(crate) fn first(summary: &Summary, style: &Style) -> String {
+    let mut steps = steps(summary).into_iter();
+    let Some(first) = steps.next() else { return String::new() };
+    let then = steps.next().filter(|_| first.command.starts_with(SERVE));
+    let purpose = format!("NEXT: {}", first.purpose);
+    let heading = format!("\n{}", paragraph(&purpose, Indent { first: "", rest: "      " }, style.width));
+    let second = then.map(|then| format!("  {}\n", then.command)).unwrap_or_default();
+    format!("{heading}  {}\n{second}", first.command)
+}
+
+/// The command on the storage server, which one here follows.
+const SERVE: &str = "narrows serve";
+
 /// A command and what it is for.
 struct NextStep {
     purpose: String,
@@ -43,7 +58,7 @@ fn steps(summary: &Summary) -> Vec<NextStep> {
     let unknown = |entry: &Limiting| entry.segment == Segment::Unknown;
     let is_study = summary.study.is_some();
     let nothing = (!is_study && summary.diagnosis.limiting.is_empty())
-        || (!summary.skipped.is_empty() && summary.diagnosis.limiting.first().is_some_and(unknown));
+        || (!summary.skipped.is_empty() && summary.diagnosis.limiting.iter().any(unknown));
     if failed {
         steps
             .push(step("fix what failed (see the first lines), then measure again", repeated(summary, None)));
@@ -114,7 +129,7 @@ fn split_by_server(target: &Target) -> Option<[NextStep; 2]> {
         }
         Target::Null { .. } | Target::Sim { .. } | Target::Scheme { .. } | Target::Stripe(_) => return None,
     };
-    let serve = "narrows serve --listen 0.0.0.0:7300 --root DIR --token-file FILE".to_owned();
+    let serve = format!("{SERVE} --listen 0.0.0.0:7300 --root DIR --token-file FILE");
     Some([
         step("on the storage server, to distinguish network, server and device", serve),
         step("then here", check),

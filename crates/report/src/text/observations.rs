@@ -7,7 +7,8 @@ use super::units::counted;
 use super::wrap::{Indent, paragraph};
 use super::{headline, lists, remarks};
 use narrows_model::diagnosis::Severity;
-use narrows_model::observation::DiagnosisDocument;
+use narrows_model::observation::{DiagnosisDocument, ObservationUse};
+use narrows_model::quantity as text;
 
 /// The verdict of `document`: what was measured and by whom, what limits, the lists with their evidence, the findings,
 /// and what to read next.
@@ -25,6 +26,7 @@ pub fn observations(document: &DiagnosisDocument, style: &Style) -> String {
         headline::format_limits(&diagnosis.limiting, none, &|_| String::new(), style),
         lists::render_observations(diagnosis, page),
         remarks::findings(diagnosis, page),
+        uses(document, style),
         next(document, style),
         origin(document, style),
     ];
@@ -35,6 +37,25 @@ fn title(document: &DiagnosisDocument, style: &Style) -> String {
     let title = headline::painted(&document.title, Indent::all(""), Paint::Heading, style);
     let source = document.source.as_ref().map(|source| paragraph(source, Indent::all("  "), style.width));
     title + &source.unwrap_or_default() + "\n"
+}
+
+/// With [`Style::detail`] every observation, with its rate and what it was used for, or why it was not.
+fn uses(document: &DiagnosisDocument, style: &Style) -> String {
+    if !style.detail || document.observations.is_empty() {
+        return String::new();
+    }
+    let of_one = |one: &ObservationUse| {
+        let rate = one.bytes_per_s.map(text::storage_rate).or_else(|| one.ops_per_s.map(text::op_rate));
+        let use_of = match (&one.not_used, one.rules.is_empty()) {
+            (Some(why), _) => format!("not used: {why}"),
+            (None, true) => "evidence for others".to_owned(),
+            (None, false) => one.rules.join(", "),
+        };
+        let line = format!("{}: {}; {use_of}", one.id, rate.unwrap_or_else(|| "no rate".to_owned()));
+        paragraph(&line, Indent { first: "  ", rest: "    " }, style.width)
+    };
+    let lines: Vec<String> = document.observations.iter().map(of_one).collect();
+    style.heading("OBSERVATIONS", "all of the file, and the rules that used them") + &lines.concat()
 }
 
 /// The rule to read about: the one behind the first limit, else behind the gravest finding.

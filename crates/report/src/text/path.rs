@@ -1,6 +1,6 @@
 //! The table of the path: its segments from the application to the device, how full each was, what was found.
 
-use super::reading::{path_cells, reading};
+use super::reading::{SegmentReading, path_cells, reading};
 use super::style::{Paint, Style};
 use super::table::{Align, Field, TextTable};
 use super::units::{NO_FIGURE, storage_column};
@@ -8,7 +8,6 @@ use super::wording::{is_delivered, serves_itself};
 use super::wrap::{Indent, paragraph};
 use narrows_model::counters::Role;
 use narrows_model::diagnosis::Relation;
-use narrows_model::quantity::percent;
 use narrows_model::summary::{CellSummary, SegmentSummary};
 use narrows_model::{Segment, Summary, Target};
 
@@ -26,8 +25,8 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     let mut gap: Vec<&str> = Vec::new();
     for segment in listed(summary) {
         match mark(segment.id, summary) {
-            (text, _) if text == NOT_MEASURED => gap.push(segment.id.id()),
-            (text, paint) => {
+            (PathMark::Unmeasured, ..) => gap.push(segment.id.id()),
+            (_, text, paint) => {
                 close_gap(&mut gap, &mut table, style);
                 table.row(row(&segment, summary, Field::new(text, paint), style));
             }
@@ -35,7 +34,7 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     }
     close_gap(&mut gap, &mut table, style);
     table_end(&mut table, summary);
-    let raised = listed(summary).iter().any(is_raised);
+    let raised = listed(summary).iter().any(|segment| is_raised(&reading(segment, summary)));
     let note = if raised { RAISED_NOTE } else { "" };
     style.heading("PATH", &machines(summary, style)) + &table.render(style) + &style.paint(Paint::Faint, note)
 }
@@ -46,8 +45,8 @@ const RAISED_NOTE: &str =
 
 /// Whether the path transferred more than the segment alone. That raises the segment's ceiling to the path's own rate,
 /// so nothing is used beyond 100 %.
-fn is_raised(segment: &SegmentSummary) -> bool {
-    segment.utilisation_ratio.is_some_and(|ratio| ratio > 1.0 + RAISED_RATIO)
+fn is_raised(reading: &SegmentReading) -> bool {
+    reading.used_ratio.is_some_and(|ratio| ratio > 1.0 + RAISED_RATIO)
 }
 
 /// The path's own best rate, and whether it was the storage's at all.
@@ -62,7 +61,7 @@ fn table_end(table: &mut TextTable, summary: &Summary) {
 }
 
 /// From here on a rate is the cache's and not the storage's: most of the bytes never reached it.
-const CACHED_RATIO: f64 = 0.5;
+pub(crate) const CACHED_RATIO: f64 = 0.5;
 
 const NOT_MEASURED: &str = "not measured";
 
@@ -93,10 +92,12 @@ fn close_gap(gap: &mut Vec<&str>, table: &mut TextTable, style: &Style) {
 
 fn row(segment: &SegmentSummary, summary: &Summary, mark: Field, style: &Style) -> Vec<Field> {
     let reading = reading(segment, summary);
-    let raised = if is_raised(segment) { " raised" } else { "" };
+    let raised = if is_raised(&reading) { " raised" } else { "" };
+    let share = reading.used();
     let used = reading
         .used_ratio
-        .map(|ratio| format!("{} {:>5}{raised}", style.bar(ratio), percent(ratio.min(1.0))));
+        .zip(share)
+        .map(|(ratio, share)| format!("{} {share:>5}{raised}", style.bar(ratio)));
     let most = reading.most.unwrap_or_else(|| NO_FIGURE.to_owned());
     vec![segment.id.id().into(), most.into(), used.unwrap_or_default().into(), mark]
 }
@@ -104,8 +105,21 @@ fn row(segment: &SegmentSummary, summary: &Summary, mark: Field, style: &Style) 
 /// Above this a path that transferred more than a segment alone is not just noise.
 const RAISED_RATIO: f64 = 0.005;
 
-/// The word that says what was found of a segment.
-fn mark(segment: Segment, summary: &Summary) -> (String, Paint) {
+/// What was found of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PathMark {
+    /// It limits a load, or served it.
+    Limits,
+    /// It was measured, and is not the limit.
+    Cleared,
+    /// It was measured, and the evidence does not decide.
+    Undecided,
+    /// It was not measured.
+    Unmeasured,
+}
+
+/// What was found of a segment, in a word.
+pub(crate) fn mark(segment: Segment, summary: &Summary) -> (PathMark, String, Paint) {
     let diagnosis = &summary.diagnosis;
     let named: Vec<_> = diagnosis.limiting.iter().filter(|entry| entry.segment == segment).collect();
     if let Some(first) = named.first() {
@@ -116,13 +130,17 @@ fn mark(segment: Segment, summary: &Summary) -> (String, Paint) {
             Relation::OneOf => "LIMIT?",
             Relation::Sole | Relation::Joint => "LIMIT",
         };
-        return (format!("{word}  {}", loads.join(", ")), Paint::Limit);
+        return (PathMark::Limits, format!("{word}  {}", loads.join(", ")), Paint::Limit);
     }
     if diagnosis.exonerated.iter().any(|entry| entry.segment == segment) {
-        return ("cleared".to_owned(), Paint::Cleared);
+        return (PathMark::Cleared, "cleared".to_owned(), Paint::Cleared);
     }
     let measured = summary.segments.iter().any(|known| known.id == segment && known.measured);
-    if measured { ("undecided".to_owned(), Paint::Warning) } else { (NOT_MEASURED.to_owned(), Paint::Faint) }
+    if measured {
+        (PathMark::Undecided, "undecided".to_owned(), Paint::Warning)
+    } else {
+        (PathMark::Unmeasured, NOT_MEASURED.to_owned(), Paint::Faint)
+    }
 }
 
 /// A regime without its settings: `bulk write`, or `bulk` for both directions.

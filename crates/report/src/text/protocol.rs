@@ -86,6 +86,8 @@ fn event_words(events: RpcEvents) -> Option<String> {
         (events.forced_commit_count, "COMMITs to make room for unstable data".to_owned()),
         (events.short_read_count, "READs continued, of which a part was returned".to_owned()),
         (events.stray_reply_count, "replies that no call waited for".to_owned()),
+        (events.unit_attention_count, "commands sent again after a unit attention".to_owned()),
+        (events.window_full_count, "commands that waited for the target's window (MaxCmdSN)".to_owned()),
     ];
     let counted = words.iter().filter(|(count, _)| *count > 0);
     let words: Vec<String> = counted.map(|(count, words)| format!("{count} {words}")).collect();

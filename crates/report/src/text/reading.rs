@@ -3,9 +3,9 @@
 use super::units::{counted, op_column, storage_column};
 use narrows_model::counters::Role;
 use narrows_model::quantity::{cpus, network_rate, percent, span};
-use narrows_model::summary::{CellSummary, RoleCpu, SegmentSummary};
+use narrows_model::summary::{CellSummary, CurvePoint, RoleCpu, SegmentSummary, UsedOf};
 use narrows_model::units::ratio;
-use narrows_model::{Cut, Nanos, Segment, Summary};
+use narrows_model::{BytesPerSec, Cut, Nanos, Segment, Summary};
 
 /// What is shown of one segment.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -14,10 +14,29 @@ pub(crate) struct SegmentReading {
     pub most: Option<String>,
     /// How full the path made it; `None` where that is no share.
     pub used_ratio: Option<f64>,
+    /// What that is a share of.
+    pub of: Option<UsedOf>,
 }
 
-/// The reading of `segment` in `summary`.
+impl SegmentReading {
+    /// The share in words: `45 %`, `62 % of the time`; `None` where there is none.
+    pub(crate) fn used(&self) -> Option<String> {
+        let share = percent(self.used_ratio?.min(1.0));
+        Some(if self.of == Some(UsedOf::Time) { format!("{share} of the time") } else { share })
+    }
+}
+
+/// The reading of `segment` in `summary`: how full it was by the verdict on it, where there is one.
 pub(crate) fn reading(segment: &SegmentSummary, summary: &Summary) -> SegmentReading {
+    let measured = measured(segment, summary);
+    match segment.uses.first() {
+        Some(used) => SegmentReading { used_ratio: Some(used.used_ratio), of: Some(used.of), ..measured },
+        None => measured,
+    }
+}
+
+/// The reading by the figures of the segment alone.
+fn measured(segment: &SegmentSummary, summary: &Summary) -> SegmentReading {
     match segment.id {
         Segment::ClientCpu => cpu(summary, Role::Client),
         Segment::ServerCpu => cpu(summary, Role::Server),
@@ -29,21 +48,39 @@ pub(crate) fn reading(segment: &SegmentSummary, summary: &Summary) -> SegmentRea
         Segment::NetworkLoss => shown(largest(summary, |cell| cell.retransmit_count), |count| {
             format!("{} resent", counted(count, "segment"))
         }),
-        Segment::ClientCache | Segment::ServerCache => {
+        Segment::ClientCache | Segment::ServerCache if segment.ceiling_bytes_per_s.is_none() => {
             shown(cache_share(summary), |share| format!("{} of bytes", percent(share)))
         }
         Segment::DeviceLatency => shown(device_wait(summary), |wait| format!("{} a request", span(wait))),
         // Without data the generator's rate of bytes would only be the block size in other words.
         Segment::DeviceIops | Segment::Generator => operations(segment),
         Segment::NetworkBandwidth => SegmentReading {
-            most: segment.ceiling_bytes_per_s.map(|rate| network_rate(rate.0)),
+            most: ceiling(segment, summary).map(|rate| network_rate(rate.0)),
             used_ratio: segment.utilisation_ratio,
+            of: None,
         },
         _ => SegmentReading {
-            most: segment.ceiling_bytes_per_s.map(|rate| storage_column(Some(rate))),
+            most: ceiling(segment, summary).map(|rate| storage_column(Some(rate))),
             used_ratio: segment.utilisation_ratio,
+            of: None,
         },
     }
+}
+
+/// What a segment sustains in the direction of the load whose use is shown: what it does in the other one is another figure.
+/// A ceiling that the path raised, or that of all members of a stripe, is above the curve of any cut.
+fn ceiling(segment: &SegmentSummary, summary: &Summary) -> Option<BytesPerSec> {
+    let shown = segment.uses.first().and_then(|used| summary.cells.iter().find(|cell| cell.id == used.cell));
+    let best = |points: &mut dyn Iterator<Item = &CurvePoint>| {
+        points.map(|point| point.value).max_by(|a, b| a.0.total_cmp(&b.0))
+    };
+    let of_any = best(&mut segment.curve.iter());
+    let is_above_curve = segment.ceiling_bytes_per_s.zip(of_any).is_some_and(|(most, any)| most.0 > any.0);
+    let same_direction = |point: &&CurvePoint| {
+        shown.is_none_or(|cell| point.op.moves_towards_device() == cell.op.moves_towards_device())
+    };
+    let of_direction = best(&mut segment.curve.iter().filter(same_direction));
+    of_direction.filter(|_| !is_above_curve).or(segment.ceiling_bytes_per_s)
 }
 
 /// The cells of the whole path.
@@ -52,7 +89,7 @@ pub(crate) fn path_cells(summary: &Summary) -> impl Iterator<Item = &CellSummary
 }
 
 fn shown<T>(value: Option<T>, text: impl Fn(T) -> String) -> SegmentReading {
-    SegmentReading { most: value.map(text), used_ratio: None }
+    SegmentReading { most: value.map(text), ..SegmentReading::default() }
 }
 
 fn cpu(summary: &Summary, role: Role) -> SegmentReading {
@@ -62,6 +99,7 @@ fn cpu(summary: &Summary, role: Role) -> SegmentReading {
     SegmentReading {
         most: fullest.map(|cpu| cpus(cpu.capacity_cpus)),
         used_ratio: fullest.map(|cpu| cpu.busy_ratio.min(1.0)),
+        of: None,
     }
 }
 
@@ -71,7 +109,7 @@ fn host_cpu(summary: &Summary) -> SegmentReading {
     let online = f64::from(host.inventory.host.online_cpus);
     let used = path_cells(summary).filter(|cell| !cell.cpu.is_empty()).map(busy_cpus).reduce(f64::max);
     let used_ratio = used.and_then(|used| ratio(used, online)).map(|share| share.min(1.0));
-    SegmentReading { most: Some(cpus(online)), used_ratio }
+    SegmentReading { most: Some(cpus(online)), used_ratio, of: None }
 }
 
 /// CPUs that all roles of a cell and other programs keep busy, with the soft interrupts, which are the machine's and
@@ -93,6 +131,7 @@ fn operations(segment: &SegmentSummary) -> SegmentReading {
     SegmentReading {
         most: segment.ceiling_ops_per_s.map(|rate| format!("{} op/s", op_column(Some(rate)))),
         used_ratio: segment.utilisation_ratio,
+        of: None,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::evidence::{PageContext, render as evidence, some_of};
 use super::faults::unit;
+use super::path::CACHED_RATIO;
+use super::reading::path_cells;
 use super::style::{Paint, Style};
 use super::units::{counted_len, factor, storage_column};
 use super::wrap::{Indent, columns, paragraph};
@@ -9,6 +11,7 @@ use narrows_analysis::UNEXPLAINED_RATIO;
 use narrows_model::diagnosis::Severity;
 use narrows_model::plan::SkippedCell;
 use narrows_model::quantity::percent;
+use narrows_model::summary::CellSummary;
 use narrows_model::{Diagnosis, Finding, Summary};
 
 /// Statements and names shown of each before the rest is only counted.
@@ -81,19 +84,67 @@ fn prediction(summary: &Summary) -> Option<String> {
     let promised = storage_column(Some(composed));
     let measured = composed.0 * (1.0 + residual);
     let measured = storage_column(Some(narrows_model::BytesPerSec(measured)));
+    let missing = missing_cuts(summary);
+    if !missing.is_empty() {
+        return Some(format!(
+            "No prediction for the fastest cell: {} was not measured under its load (see SKIPPED). What was measured \
+             allows {promised} at most; measured {measured}.",
+            missing.join(", ")
+        ));
+    }
     let reading = if residual.abs() <= EXPLAINED_RATIO {
         "the segments explain the path"
     } else if residual.abs() <= UNEXPLAINED_RATIO {
         "the segments explain most of the path"
     } else if residual < 0.0 {
         "something that was not measured slows the path"
+    } else if is_from_cache(summary) {
+        "a cache served the path, as the bytes beside it show"
     } else {
-        "a cache served the path, or a segment's ceiling is higher than measured"
+        "a segment's ceiling is higher than measured"
     };
     Some(format!(
         "The segments predict {promised} for the fastest cell; measured {measured}, {}: {reading}.",
         distance(residual)
     ))
+}
+
+/// Whether most of the bytes of the fastest cell were counted in no place behind a cache: a rate above the prediction alone
+/// shows no cache.
+fn is_from_cache(summary: &Summary) -> bool {
+    let rate = |cell: &CellSummary| cell.rate_bytes_per_s.map_or(0.0, |rate| rate.0);
+    let fastest = path_cells(summary).max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    fastest.and_then(|cell| cell.cache_served_ratio).is_some_and(|share| share >= CACHED_RATIO)
+}
+
+/// The cuts below the path that a prediction for its fastest cell needs and that were left out.
+fn missing_cuts(summary: &Summary) -> Vec<&str> {
+    let predicted = summary.prediction.cells.iter();
+    let fastest = predicted.max_by(|a, b| a.measured_bytes_per_s.0.total_cmp(&b.measured_bytes_per_s.0));
+    let path = fastest.and_then(|fastest| summary.cells.iter().find(|cell| cell.id == fastest.cell));
+    let Some(path) = path else { return Vec::new() };
+    let block = path.block_bytes.to_string();
+    let writes = path.op.moves_towards_device();
+    let is_measured = |cut: &str| {
+        let same = |cell: &&narrows_model::summary::CellSummary| {
+            cell.cut.name() == cut
+                && cell.block_bytes == path.block_bytes
+                && cell.op.moves_towards_device() == writes
+        };
+        summary.cells.iter().any(|cell| same(&cell))
+    };
+    let mut missing = Vec::new();
+    for skip in &summary.skipped {
+        let mut parts = skip.cell.0.split('/');
+        let (Some(cut), Some(op), Some(size)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        let needed = ["page-cache", "network-stream", "server-memory", "server-storage", "local-device"];
+        let is_same_way = matches!(op, "write" | "send") == writes;
+        let is_needed = needed.contains(&cut) && is_same_way && size == block && !is_measured(cut);
+        if is_needed && !missing.contains(&cut) {
+            missing.push(cut);
+        }
+    }
+    missing
 }
 
 /// How far a figure is from another, as a share, or as a factor where shares get large.

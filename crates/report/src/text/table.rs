@@ -66,17 +66,19 @@ impl TextTable {
 
     /// The table with its header.
     pub(crate) fn render(&self, style: &Style) -> String {
-        let widths = self.widths();
         let header: Vec<Field> =
             self.columns.iter().map(|(name, _)| Field::new(name.as_str(), Paint::Faint)).collect();
-        let mut out = self.fields(&header, &widths, style);
-        for row in &self.rows {
-            match row {
-                TextTableRow::Fields(fields) => out.push_str(&self.fields(fields, &widths, style)),
-                TextTableRow::Line(text) => out.push_str(text),
-            }
-        }
-        out
+        self.fields(&header, &self.widths(), style) + &self.without_header(style)
+    }
+
+    /// The rows alone.
+    pub(crate) fn without_header(&self, style: &Style) -> String {
+        let widths = self.widths();
+        let line = |row: &TextTableRow| match row {
+            TextTableRow::Fields(fields) => self.fields(fields, &widths, style),
+            TextTableRow::Line(text) => text.clone(),
+        };
+        self.rows.iter().map(line).collect()
     }
 
     fn widths(&self) -> Vec<usize> {

@@ -2,6 +2,7 @@
 
 use super::units::factor;
 use narrows_model::Segment;
+use narrows_model::change::Confirmation;
 use narrows_model::diagnosis::{Limiting, Relation};
 use narrows_model::quantity::percent;
 
@@ -15,7 +16,17 @@ pub(crate) fn sentences(entries: &[&Limiting]) -> String {
     let sure = (first.relation != Relation::OneOf).then(|| format!("{} sure.", percent(first.confidence)));
     let gain = first.relief_gain_ratio.filter(|_| relievable(first));
     let gain = gain.map(|gain| gain_sentence(gain, entries.len()));
-    [Some(text), sure, gain].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let confirmed = first.confirmed.map(|outcome| confirmed_sentence(outcome).to_owned());
+    [Some(text), sure, confirmed, gain].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// What changing a segment said of the verdict on it.
+fn confirmed_sentence(outcome: Confirmation) -> &'static str {
+    match outcome {
+        Confirmation::Confirmed => "Confirmed: changing it moved the rate as predicted.",
+        Confirmation::Refuted => "Not confirmed: changing it did not move the rate as predicted.",
+        Confirmation::Undecided => "Changing it decided nothing.",
+    }
 }
 
 /// Whether the segment served the data itself, so that what is behind it was not measured.
@@ -108,6 +119,7 @@ mod tests {
             codes: Vec::new(),
             evidence: Vec::new(),
             relief_gain_ratio: Some(4.13),
+            confirmed: None,
         }
     }
 

@@ -53,6 +53,7 @@ fn rounds_before_a_steady_state_are_told_beside_those_of_its_window() {
         elapsed_s: 1.0,
         rate_bytes_per_s: narrows_model::BytesPerSec(1e6),
         ops_per_s: narrows_model::OpsPerSec(1e3),
+        ended_s: None,
     };
     for (cell, reached) in summary.cells.iter_mut().zip([true, false]) {
         cell.repeat.rule = narrows_model::Repeat::UntilSteady { window_trials: 5 };

@@ -48,6 +48,6 @@ fn transactions_are_called_so_and_not_by_one_of_their_operations() {
         narrows_model::workload::Transactions { count: 9, read_bias: Some(5), create_bias: Some(5) };
     let set = narrows_model::workload::ObjectSet { transactions: Some(transactions), ..Default::default() };
     cell.requested.objects = Some(set);
-    let rendered = text::results(&summary, &Style::default());
+    let rendered = text::verdict(&summary, &Style::default());
     assert!(rendered.contains("\n  transactions  "), "{rendered}");
 }

@@ -2,8 +2,10 @@
 
 use crate::fixtures::{cases, suites};
 use crate::{Case, compare};
-use narrows_model::Segment;
+use narrows_model::summary::{CommitCall, CommitLatency, CurvePoint, LatencySummary, SegmentUse, UsedOf};
+use narrows_model::{Bytes, BytesPerSec, Op, Segment};
 use narrows_report::text::{self, Style};
+use narrows_testkit::verdict_text;
 
 pub(crate) const CASES: &[Case] = &[
     ("network", cases::network),
@@ -20,9 +22,29 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 #[test]
-fn a_run_without_a_study_shows_its_verdict() {
-    let summary = cases::network();
-    assert_eq!(text::results(&summary, &Style::default()), text::verdict(&summary, &Style::default()));
+fn a_run_without_a_study_shows_its_verdict_whole_where_detail_is_asked_for() {
+    let (summary, style) = (cases::network(), Style { detail: true, ..Style::default() });
+    assert_eq!(text::results(&summary, &style), text::verdict(&summary, &style));
+}
+
+#[test]
+fn first_screens_read_as_kept() {
+    let style = Style { width: 80, ..Style::default() };
+    for (name, case) in CASES {
+        compare(&format!("first_{name}"), &text::results(&case(), &style));
+    }
+}
+
+#[test]
+fn the_first_screen_has_at_most_24_lines_of_80_columns_and_breaks_no_word_at_60() {
+    for (name, case) in CASES {
+        let rendered = text::results(&case(), &Style { width: 80, ..Style::default() });
+        assert!(rendered.lines().count() <= 24, "{name}: {} lines\n{rendered}", rendered.lines().count());
+        let narrow = text::results(&case(), &Style { width: 60, ..Style::default() });
+        let is_command = |line: &str| line.starts_with("  narrows ");
+        let wide = narrow.lines().find(|line| line.chars().count() > 60 && !is_command(line));
+        assert_eq!(wide, None, "{name}\n{narrow}");
+    }
 }
 
 #[test]
@@ -30,6 +52,74 @@ fn verdicts_read_as_kept() {
     for (name, case) in CASES {
         compare(name, &text::verdict(&case(), &Style::default()));
     }
+}
+
+#[test]
+fn the_time_until_data_is_durable_has_a_table_of_its_own_where_a_load_waits_for_it() {
+    let mut summary = cases::network();
+    assert!(!text::verdict(&summary, &Style::default()).contains("\nCOMMIT"));
+    let latency_ns =
+        LatencySummary { p50: Some(1_500_000), p99: Some(9_000_000), ..LatencySummary::default() };
+    for (cell, call) in summary.cells.iter_mut().zip([CommitCall::Write, CommitCall::Sync]) {
+        cell.commit = Some(CommitLatency { call, count: 100, latency_ns });
+    }
+    let rendered = text::verdict(&summary, &Style::default());
+    let table = rendered.split("\nCOMMIT").nth(1).unwrap().split("\n\n").next().unwrap();
+    assert_eq!(table.lines().count(), 4, "{table}");
+    assert!(table.contains("  write  1.50 ms") && table.contains("  sync   1.50 ms"), "{table}");
+}
+
+#[test]
+fn a_rate_above_the_prediction_is_a_caches_only_where_the_bytes_show_it() {
+    let mut summary = cases::cached();
+    let said = |summary: &narrows_model::Summary| {
+        text::verdict(summary, &Style::default()).contains("a cache served the path")
+    };
+    assert!(said(&summary));
+    for served in [Some(0.0), None] {
+        summary.cells.iter_mut().for_each(|cell| cell.cache_served_ratio = served);
+        assert!(!said(&summary), "{served:?}");
+    }
+}
+
+#[test]
+fn a_bar_stands_beside_the_ceiling_of_its_own_direction() {
+    let summary = cases::device();
+    let cell = |op: Op| summary.cells.iter().find(|cell| cell.op == op).unwrap().clone();
+    let point = |op: Op, mib_per_s: f64| CurvePoint {
+        op,
+        block_bytes: Bytes(1 << 20),
+        queue_depth: 16,
+        clients: 1,
+        value: BytesPerSec(mib_per_s * 1_048_576.0),
+        interval: None,
+    };
+    let shown = |op: Op| {
+        let mut summary = summary.clone();
+        let device = summary.segments.iter_mut().find(|known| known.id == Segment::DeviceBandwidth).unwrap();
+        device.ceiling_bytes_per_s = Some(BytesPerSec(500.0 * 1_048_576.0));
+        device.curve = vec![point(Op::Read, 500.0), point(Op::Write, 100.0)];
+        device.uses = vec![SegmentUse { cell: cell(op).id, used_ratio: 0.97, of: UsedOf::Time }];
+        text::verdict(&summary, &Style::default())
+    };
+    let row = |text: &str| {
+        text.lines().find(|line| line.trim().starts_with("device.bandwidth ")).unwrap().to_owned()
+    };
+    let (read, write) = (row(&shown(Op::Read)), row(&shown(Op::Write)));
+    assert!(read.contains("500 MiB/s") && read.contains("97 % of the time"), "{read}");
+    assert!(write.contains("100 MiB/s"), "{write}");
+}
+
+#[test]
+fn no_verdict_contradicts_its_own_bars() {
+    let mut bars = 0;
+    for (name, case) in CASES {
+        let rendered = text::verdict(&case(), &Style::default());
+        let found = verdict_text::contradictions(&rendered);
+        assert!(found.is_empty(), "{name}: {}", found.join("\n"));
+        bars += verdict_text::decided_bars(&rendered);
+    }
+    assert!(bars > 20, "{bars} bars were compared");
 }
 
 #[test]

@@ -29,6 +29,7 @@ impl GroupHooks for Brief<'_> {
     fn interval(&mut self, _sample: &IntervalSample) {}
 
     fn turned(&mut self) {}
+    fn load_ended(&mut self, _: u64) {}
 
     fn poll(&mut self) -> bool {
         false

@@ -4,11 +4,14 @@ use super::GroupContext;
 use super::start_barrier::OpenReport;
 use crate::assignment::{WorkerOutput, worker_seed};
 use crate::recorder::Recorder;
-use crate::worker::Worker;
-use narrows_engines::{Clock, Engine, Tick, WorkerContext};
-use narrows_model::Bytes;
-use narrows_model::units::saturate_usize;
+use crate::worker::{Worker, first_offset_bytes};
+use narrows_engines::{Clock, Completions, Engine, EngineError, IoRequest, Slot, Tick, WorkerContext};
+use narrows_model::units::{saturate_u32, saturate_usize};
+use narrows_model::{Bytes, Op};
 use std::sync::Arc;
+
+/// Longest wait for a request before the load without a look at a stop.
+const PRIME_SLICE_NS: u64 = 50_000_000;
 
 /// Whether this thread has its own table of open files now; where the kernel refuses, the record says that it is shared.
 #[allow(unsafe_code, reason = "which descriptors threads exchange is known here, and nowhere in `sys`")]
@@ -44,6 +47,13 @@ pub(super) fn work(
     if let Some(bytes) = shared.assignment.cell.workload.edges.purge_bytes {
         purge(bytes);
     }
+    let mut engine = engine;
+    if shared.assignment.cell.workload.edges.primes
+        && let Err(error) = prime(shared, worker_index, engine.as_mut())
+    {
+        opening.ended(Err(error));
+        return None;
+    }
     opening.ended(Ok(()));
     if !shared.gate.wait() {
         drop(engine.close());
@@ -58,6 +68,32 @@ pub(super) fn work(
         effective.has_own_file_table = has_own_file_table;
     }
     Some(output)
+}
+
+/// Moves the first block of the worker's part once, and brings it to the device where it was written: what comes later
+/// finds the way prepared.
+fn prime(shared: &GroupContext<'_>, worker_index: u32, engine: &mut dyn Engine) -> Result<(), EngineError> {
+    let (workload, object) = (&shared.assignment.cell.workload, shared.assignment.object_index());
+    let length_bytes = saturate_u32(workload.block_bytes.0);
+    let offset_bytes = first_offset_bytes(shared.assignment, worker_index);
+    let first = IoRequest { tag: 0, op: workload.op, object, offset_bytes, length_bytes, slot: Slot(0) };
+    let sync = IoRequest { op: Op::Sync, offset_bytes: 0, length_bytes: 0, ..first };
+    let mut done = Completions::with_capacity(1);
+    for request in [Some(first), (workload.op == Op::Write).then_some(sync)].into_iter().flatten() {
+        engine.queue(&[request])?;
+        engine.commit()?;
+        done.clear();
+        // Bounded: a stop ends it.
+        while done.is_empty() && !shared.stop.is_now() {
+            engine.reap(1, shared.clock.now().after(PRIME_SLICE_NS), &mut done)?;
+        }
+        if let Some(Err(errno)) = done.as_slice().first().map(|done| done.result) {
+            let source = std::io::Error::from_raw_os_error(errno.0);
+            let target = shared.assignment.target().to_string();
+            return Err(EngineError::from_io("move the first block of", target, source));
+        }
+    }
+    Ok(())
 }
 
 fn run_worker<C: Clock + ?Sized>(

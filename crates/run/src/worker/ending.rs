@@ -58,6 +58,28 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         Ok(())
     }
 
+    /// Syncs what was written outside of the load's time, and notes when that was over; not where requests were left
+    /// behind. The client's owner learns first that the load has ended: a stone wall ends that of others.
+    pub(super) fn end_apart(&mut self, flight: &mut WorkerState) -> Result<(), EngineError> {
+        let workload = &self.assignment.cell.workload;
+        if !workload.edges.ends_apart || self.window.is_cancelled() || flight.in_flight() > 0 {
+            return Ok(());
+        }
+        let writes = workload.ops().iter().any(|share| share.op == Op::Write);
+        let (syncs, stamp) = (writes && workload.sync == SyncPolicy::AfterEnd, flight.stamp);
+        self.window.note_load_end(stamp);
+        if flight.at_measure_end.is_none() {
+            flight.at_measure_end = Some(self.marks());
+        }
+        if syncs {
+            self.final_sync(flight)?;
+            self.check_final_sync(&flight.completions, &mut flight.faults);
+        }
+        flight.synced_ns = Some(if syncs { flight.stamp } else { stamp });
+        flight.stamp = stamp;
+        Ok(())
+    }
+
     /// Writes what the stone wall left of a file that the load makes, outside of its time: later loads find it whole.
     pub(super) fn complete_file(&mut self, flight: &mut WorkerState) -> Result<(), EngineError> {
         let workload = &self.assignment.cell.workload;
@@ -96,6 +118,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             waiting_ns: thread_cpu_wait_ns(),
             tcp: protocol.tcp,
             rpc: protocol.rpc,
+            syncs: protocol.syncs,
         }
     }
 
@@ -148,8 +171,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         {
             flight.faults.note(self.assignment.cell.workload.op, &error.errno(), &error.to_string());
         }
+        let close_ns = self.clock.now().0.saturating_sub(closing_ns);
+        let ended_at_ns = flight.synced_ns.map(|synced_ns| synced_ns.saturating_add(close_ns));
         if self.assignment.cell.workload.edges.times_close && !ends_by_time {
-            flight.stamp += self.clock.now().0.saturating_sub(closing_ns);
+            flight.stamp += close_ns;
             end.cpu.add_interval(&own_cpu().since(&closing_cpu));
         }
         let timed_out = flight.stamp >= until_ns && ends_by_time;
@@ -173,6 +198,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 service_sum_ns: times.service_sum_ns,
             }),
             done_at_ns,
+            ended_at_ns,
             last_before_ns: flight.span_ns.0,
             last_within_ns: flight.span_ns.1,
             cpu: end.cpu.since(&start.cpu),
@@ -180,6 +206,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             effective: Some(effective),
             errors: flight.faults.errors,
             verification: flight.verifier.map(|verifier| verifier.found),
+            syncs: end.syncs.map(|end| match &start.syncs {
+                Some(start) => end.since(start),
+                None => end,
+            }),
             rpc: end.rpc.map(|end| end.since(&start.rpc.unwrap_or_default())),
             tcp_before: start.tcp,
             tcp_after: end.tcp,

@@ -12,7 +12,7 @@ use narrows_model::RpcCounters;
 use narrows_model::counters::{ProcessCpu, TcpCounters};
 use narrows_model::fault::{ErrorCount, merge_errors};
 use narrows_model::trial::InFlightAtEnd;
-use narrows_model::{Nanos, Op};
+use narrows_model::{Histogram, Nanos, Op};
 
 /// The changing state of a running worker.
 pub(super) struct WorkerState {
@@ -51,6 +51,8 @@ pub(super) struct WorkerState {
     pub(super) faults: WorkerFaults,
     pub(super) at_measure_start: Option<CounterReadings>,
     pub(super) at_measure_end: Option<CounterReadings>,
+    /// When what was written was synced, where the load ends apart.
+    pub(super) synced_ns: Option<u64>,
     /// When the window's end was noticed: a call that blocks returns late.
     pub(super) end_seen_ns: u64,
     /// The last completion before the window, 0 without one, and the last in it.
@@ -136,6 +138,7 @@ impl WorkerState {
             faults: WorkerFaults::default(),
             at_measure_start: None,
             at_measure_end: None,
+            synced_ns: None,
             end_seen_ns: 0,
             span_ns: (0, 0),
             arrivals: ArrivalCounts::default(),
@@ -213,6 +216,7 @@ pub(super) struct CounterReadings {
     pub(super) waiting_ns: Option<u64>,
     pub(super) tcp: Option<TcpCounters>,
     pub(super) rpc: Option<RpcCounters>,
+    pub(super) syncs: Option<Histogram>,
 }
 
 /// What a worker may still start: its share of the cell's bounds.

@@ -54,6 +54,7 @@ impl PointPlanner<'_> {
                 planned.push(Ok(self.network(endpoint, point)));
                 planned.extend(self.past_the_proxy(endpoint, point));
             }
+            CheckRoute::Protocol => planned.extend(self.by_protocol(&path, point)),
         }
         let early = self.early(&path);
         let direct = self.direct_path(&path, point);
@@ -64,6 +65,7 @@ impl PointPlanner<'_> {
             None => {}
         }
         cells.after.extend(early);
+        cells.after.extend(self.more_connections(&cells.path, point));
         for cut in planned {
             match cut {
                 Ok(cell) => cells.cuts.push(cell),
@@ -76,6 +78,7 @@ impl PointPlanner<'_> {
     /// The whole path, as an application would use it; at an endpoint past the server's cache and durable.
     fn path(&self, point: GridPoint) -> Cell {
         match self.route {
+            CheckRoute::Protocol => self.protocol_path(point),
             CheckRoute::Local | CheckRoute::Mount(_) => {
                 // What exists is read as it is found; a file system in memory has no cache that could be dropped.
                 let as_found = self.request.existing_file.is_some() || self.in_memory();
@@ -249,7 +252,7 @@ impl PointPlanner<'_> {
     }
 
     /// A synchronous engine has a worker for each request in flight, another one a queue.
-    fn on_path(&self, point: GridPoint) -> Workload {
+    pub(super) fn on_path(&self, point: GridPoint) -> Workload {
         let depth_max = self.route.capabilities(self.request).map_or(1, |path| path.queue_depth_max);
         let (queue_depth, workers) =
             if point.depth <= depth_max { (point.depth, 1) } else { (1, point.depth) };
@@ -273,15 +276,16 @@ impl PointPlanner<'_> {
         cell
     }
 
-    fn cell(&self, cut: Cut, target: Target, workload: Workload, stop: Stop) -> Cell {
+    pub(super) fn cell(&self, cut: Cut, target: Target, workload: Workload, stop: Stop) -> Cell {
         Cell {
             trials: self.request.trials,
-            read_only: self.request.existing_file.is_some() && matches!(target, Target::File { .. }),
+            read_only: self.request.existing_file.is_some()
+                && matches!(target, Target::File { .. } | Target::Scheme { .. }),
             ..Cell::new(cut, target, workload, stop)
         }
     }
 
-    fn timed(&self) -> Stop {
+    pub(super) fn timed(&self) -> Stop {
         let measure_ns = Nanos::from_secs_f64(self.request.cell_seconds);
         Stop { warm_up_ns: WARM_UP_NS, measure_ns, bytes_max: None, ops_max: None }
     }
@@ -289,7 +293,7 @@ impl PointPlanner<'_> {
     /// Once over the file at most. Buffered writes fill memory faster than a device drains it: a bound on the bytes bounds the
     /// sync at the end, and what a check writes in all. Cold reads that went round the file would be served by the cache they filled. A warm-up would
     /// use the bound up before anything is measured.
-    fn bounded(&self) -> Stop {
+    pub(super) fn bounded(&self) -> Stop {
         Stop { warm_up_ns: Nanos(0), bytes_max: Some(self.file_bytes), ..self.timed() }
     }
 }

@@ -55,10 +55,10 @@ impl TestFileExtent {
     }
 }
 
-/// Whether requests reach the file through an endpoint.
+/// Whether requests reach the file through an endpoint, or a server of a storage protocol.
 fn through_endpoint(request: &CheckRequest) -> bool {
     let self_started = request.server.as_ref().is_some_and(|server| server.kind == ServerKind::SelfStarted);
-    self_started || matches!(request.target, Target::Tcp { .. })
+    self_started || matches!(request.target, Target::Tcp { .. } | Target::Scheme { .. })
 }
 
 /// The smallest file for a point.

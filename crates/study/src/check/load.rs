@@ -43,7 +43,12 @@ fn in_flight(cell: &Cell) -> u64 {
 /// Whether a cell keeps its data in files that narrows makes.
 pub(crate) fn makes_files(cell: &Cell) -> bool {
     let form = cell.target.form();
-    !cell.read_only && matches!(form, Target::File { .. } | Target::Tcp { layer: Layer::Disk, .. })
+    let stored = match form {
+        Target::File { .. } | Target::Tcp { layer: Layer::Disk, .. } => true,
+        Target::Scheme { engine, .. } => engine.declaration().stores_data,
+        _ => false,
+    };
+    !cell.read_only && stored
 }
 
 /// The path's files are shared by its cells; the server's own load has another one.

@@ -5,6 +5,7 @@ mod cuts;
 mod extent;
 mod grid;
 mod load;
+mod protocol;
 mod route;
 mod validate;
 

@@ -43,6 +43,8 @@ pub(super) enum CheckRoute {
     Memory(Endpoint),
     /// A mounted path, and an endpoint on the server behind the mount.
     Mount(Endpoint),
+    /// A server of a storage protocol that this machine speaks itself, with nothing of ours on it.
+    Protocol,
 }
 
 impl CheckRoute {
@@ -68,6 +70,9 @@ impl CheckRoute {
                 "--server with a path",
                 "omit --server: the target already names the endpoint",
             )),
+            (Target::Scheme { engine, .. }, None) if engine.declaration().stores_data => {
+                Ok(CheckRoute::Protocol)
+            }
             (Target::Null { .. } | Target::Sim { .. } | Target::Scheme { .. } | Target::Stripe(_), _) => {
                 Err(unchecked(request))
             }
@@ -99,22 +104,27 @@ impl CheckRoute {
     /// Whether a proxy is on the path.
     pub(super) fn has_proxy(&self) -> bool {
         match self {
-            CheckRoute::Local => false,
+            CheckRoute::Local | CheckRoute::Protocol => false,
             CheckRoute::Disk(endpoint) | CheckRoute::Memory(endpoint) | CheckRoute::Mount(endpoint) => {
                 endpoint.has_proxy()
             }
         }
     }
 
-    /// Whether the path itself is files below the target, not an endpoint.
+    /// Whether the path itself is files or objects below the target, not an endpoint.
     pub(super) fn is_path(&self) -> bool {
-        matches!(self, CheckRoute::Local | CheckRoute::Mount(_))
+        matches!(self, CheckRoute::Local | CheckRoute::Mount(_) | CheckRoute::Protocol)
+    }
+
+    /// Whether the storage protocol is spoken to a server with nothing of ours on it.
+    pub(super) fn is_protocol(&self) -> bool {
+        matches!(self, CheckRoute::Protocol)
     }
 
     /// What the engine of the path can do; `None` where it is not known.
     pub(super) fn capabilities<'a>(&self, request: &'a CheckRequest) -> Option<&'a Capabilities> {
         match self {
-            CheckRoute::Local | CheckRoute::Mount(_) => request.engines.path.as_ref(),
+            CheckRoute::Local | CheckRoute::Mount(_) | CheckRoute::Protocol => request.engines.path.as_ref(),
             CheckRoute::Disk(_) => request.engines.server_disk.as_ref(),
             CheckRoute::Memory(_) => request.engines.server_memory.as_ref(),
         }
@@ -158,7 +168,7 @@ impl CheckRoute {
         match self {
             CheckRoute::Local => local_parts(kind),
             CheckRoute::Mount(_) => THROUGH_MOUNT,
-            CheckRoute::Disk(_) => AT_DISK,
+            CheckRoute::Disk(_) | CheckRoute::Protocol => AT_DISK,
             CheckRoute::Memory(_) => AT_MEMORY,
         }
     }
@@ -176,6 +186,7 @@ fn local_parts(kind: Option<PathKind>) -> &'static [&'static [Segment]] {
 /// The segments of a path to any target, from the application to the device, with `more` that the load adds.
 pub(crate) fn segments_to(target: &Target, kind: Option<PathKind>, more: &[Segment]) -> Vec<Segment> {
     let parts: &[&[Segment]] = match target.form() {
+        Target::Scheme { engine, .. } if engine.declaration().stores_data => AT_DISK,
         Target::Null { .. } | Target::Scheme { .. } => &[],
         Target::Tcp { layer: Layer::Sink | Layer::Source, .. } => &[CONNECTION],
         Target::Tcp { layer: Layer::Memory, .. } => AT_MEMORY,
@@ -217,7 +228,7 @@ fn unchecked(request: &CheckRequest) -> Problem {
     Problem::new(
         "target",
         format!("`{}`", request.target),
-        "PATH, tcp://HOST:PORT/disk and tcp://HOST:PORT/memory",
+        "PATH, nfs://HOST/EXPORT/PATH, tcp://HOST:PORT/disk and tcp://HOST:PORT/memory",
         "name the last layer of the path; the layers before it are measured as well",
     )
 }

@@ -87,7 +87,9 @@ fn file(request: &CheckRequest, problems: &mut Vec<Problem>) {
             "name its folder: narrows creates a test file there",
         ));
     }
-    if request.existing_file.is_some() && !matches!(request.target, Target::File { .. }) {
+    if request.existing_file.is_some()
+        && !matches!(request.target, Target::File { .. } | Target::Scheme { .. })
+    {
         problems.push(Problem::new(
             "existing_file",
             format!("a file's length with {}", request.target),

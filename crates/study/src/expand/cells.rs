@@ -57,6 +57,15 @@ fn written_files(study: &Study, facts: &StudyFacts) -> Result<(), StudyProblems>
         if !points().all(|point| cut::writes(&point.workload)) {
             continue;
         }
+        if let Some(reason) = &target.read_only_reason {
+            let complaint = Complaint::new(
+                "workload.op",
+                format!("writes to {}", target.target),
+                format!("reading it: {reason}"),
+                "read it, or give a LUN that is empty",
+            );
+            return Err(super::problem(study, &study.positions.op, complaint));
+        }
         let complaint = Complaint::new(
             "workload.op",
             format!("writes to {}, which exists", target.target),
@@ -91,6 +100,7 @@ fn cell(point: &StudyPoint, facts: &StudyFacts) -> Cell {
         repeat: point.repeat,
         more_targets: point.more_targets.clone(),
         factors: point.factors.clone(),
+        confirms: None,
         read_only: existing_file.is_some(),
     }
 }
@@ -178,6 +188,9 @@ fn by_capability(cell: &Cell, capabilities: &Capabilities) -> Option<String> {
 fn by_place(point: &StudyPoint, cell: &Cell, known: &TargetFacts) -> Option<String> {
     let load = &cell.workload;
     let Some(length) = known.existing_file else { return no_room(cell, known) };
+    if let Some(reason) = known.read_only_reason.as_ref().filter(|_| cut::writes(load)) {
+        return Some(reason.clone());
+    }
     if cut::writes(load) {
         return Some(format!("{} exists already and is only read", known.target));
     }
@@ -201,7 +214,7 @@ fn by_place(point: &StudyPoint, cell: &Cell, known: &TargetFacts) -> Option<Stri
 fn no_room(cell: &Cell, known: &TargetFacts) -> Option<String> {
     let stores = matches!(
         known.target.form(),
-        Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. }
+        Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. } | Target::Scheme { .. }
     );
     let free = known.free_bytes.filter(|_| stores)?;
     let (part, whole) = FREE_SHARE_MAX;

@@ -28,6 +28,8 @@ pub struct TargetFacts {
     pub free_bytes: Option<Bytes>,
     /// Length of the target where it is a file that exists: it is only ever read.
     pub existing_file: Option<Bytes>,
+    /// Why a target that is no file is only read as it is; `None` for files, and for what may be written.
+    pub read_only_reason: Option<String>,
     /// What kind of path leads to a path target; for a simulated one `OtherNetwork` where its machine has a network.
     pub path_kind: Option<PathKind>,
 }
@@ -45,7 +47,14 @@ impl TargetFacts {
     /// A target of which nothing is known.
     #[must_use]
     pub fn unknown(target: Target) -> Self {
-        Self { target, engines: Vec::new(), free_bytes: None, existing_file: None, path_kind: None }
+        Self {
+            target,
+            engines: Vec::new(),
+            free_bytes: None,
+            existing_file: None,
+            read_only_reason: None,
+            path_kind: None,
+        }
     }
 
     /// Adds what is known of a stripe from its members, in their order: each takes the same share, so that the smallest

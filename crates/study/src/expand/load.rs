@@ -59,6 +59,9 @@ fn touches(cells: &[Cell], facts: &StudyFacts) -> Vec<String> {
                 Target::File { .. } if cell.site == Site::Server => STORE.to_owned(),
                 Target::File { .. } if existing => continue,
                 Target::File { .. } => format!("a separate test folder in {member}"),
+                Target::Scheme { engine, .. } if engine.declaration().stores_data => {
+                    format!("a separate test folder in {member}")
+                }
                 Target::Tcp { layer: Layer::Disk, .. } => format!("{STORE} ({member})"),
                 Target::Tcp { layer: Layer::Memory, .. } => format!("the endpoint's memory ({member})"),
                 _ => continue,

@@ -50,6 +50,7 @@ choices! {
         "append" = Op::Append,
         "stat" = Op::Stat,
         "delete" = Op::Delete,
+        "ping" = Op::Ping,
     }
     // Those with a parameter have a key of their own for it.
     Order {
@@ -58,7 +59,7 @@ choices! {
         "random" = Order::Random,
         "random_with_replacement" = Order::RandomWithReplacement,
         "zipf" = Order::Zipf { theta: 1.0 },
-        "stride" = Order::Stride { stride_bytes: 0 },
+        "stride" = Order::Stride { stride_bytes: 0, ends_early: false },
         "one_block" = Order::OneBlock,
         "listing" = Order::Listing,
     }

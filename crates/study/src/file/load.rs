@@ -68,7 +68,9 @@ impl StudyKeys {
         let keys = &self.workload;
         match keys.order.value.unwrap_or(Order::Sequential) {
             Order::Zipf { .. } => Order::Zipf { theta: keys.zipf_theta.value.unwrap_or(1.0) },
-            Order::Stride { .. } => Order::Stride { stride_bytes: keys.stride.value.unwrap_or_default().0 },
+            Order::Stride { .. } => {
+                Order::Stride { stride_bytes: keys.stride.value.unwrap_or_default().0, ends_early: false }
+            }
             order => order,
         }
     }

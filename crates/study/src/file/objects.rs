@@ -28,6 +28,7 @@ impl StudyKeys {
             spread: keys.spread.value.unwrap_or(usual.spread),
             names: keys.names.value.unwrap_or(usual.names),
             seed: keys.seed.value.unwrap_or(usual.seed),
+            draws: usual.draws,
             calls: keys.calls.value.unwrap_or(usual.calls),
             read_block_bytes: keys.read_block.value,
             sync: keys.sync.value.unwrap_or(usual.sync),

@@ -20,7 +20,7 @@ struct ForeignFormat {
 const BY_HAND: &str =
     "write its figures into an observation file (docs/guide/observations.md) and diagnose that";
 
-const FOREIGN: [ForeignFormat; 8] = [
+const FOREIGN: [ForeignFormat; 9] = [
     ForeignFormat {
         what: "an observation file",
         mark: "narrows.observations/",
@@ -37,6 +37,11 @@ const FOREIGN: [ForeignFormat; 8] = [
     ForeignFormat { what: "output of IOR", mark: "MPI Coordinated Test of Parallel I/O", hint: BY_HAND },
     ForeignFormat { what: "output of mdtest", mark: "mdtest-", hint: BY_HAND },
     ForeignFormat { what: "output of elbencho", mark: "elbencho", hint: BY_HAND },
+    ForeignFormat {
+        what: "a web page without results of a known tool",
+        mark: "</",
+        hint: "save the page that has the results themselves; where they are a picture, write them into an observation file",
+    },
 ];
 
 /// What to say of a text that does not look like `asked`, or like anything.

@@ -8,6 +8,7 @@ pub(crate) mod completion;
 pub(crate) mod dd;
 mod decode;
 mod foreign;
+mod page;
 pub(crate) mod source;
 // new importer: module
 
@@ -39,6 +40,8 @@ pub struct Importer {
     pub takes: &'static [&'static str],
     /// Whether a text looks like such an output.
     pub(crate) looks_like: fn(&str) -> bool,
+    /// Whether it reads tables of web pages itself, cell by cell.
+    pub(crate) reads_tables: bool,
     /// Reads it.
     pub(crate) read: fn(&str, &ImportOptions, &mut Findings<'_>) -> Import,
 }
@@ -92,12 +95,13 @@ pub fn import(
     let decoded = decode::decode(bytes);
     let text: &str = decoded.as_ref().map_or("", |decoded| &decoded.text);
     let mut findings = Findings::new(name, text);
-    let mut made = match &decoded {
-        Err(complaint) => {
-            findings.add(&(0..0), complaint.clone());
-            Import::default()
-        }
-        Ok(_) => read(text, importer, completion, &mut findings),
+    let mut made = if let Err(complaint) = &decoded {
+        findings.add(&(0..0), complaint.clone());
+        Import::default()
+    } else {
+        let shown = page::is_page(text).then(|| page::shown(text));
+        let given = GivenText { text, shown: shown.as_deref() };
+        read(given, importer, completion, &mut findings)
     };
     findings.into_result()?;
     made.remarks.extend(decoded.ok().and_then(|decoded| decoded.remark));
@@ -105,24 +109,41 @@ pub fn import(
     Ok(made)
 }
 
+/// A text, and what a browser shows of it where it is a web page.
+#[derive(Debug, Clone, Copy)]
+struct GivenText<'t> {
+    text: &'t str,
+    shown: Option<&'t str>,
+}
+
+impl<'t> GivenText<'t> {
+    /// What `importer` reads of it.
+    fn seen_by(self, importer: &Importer) -> &'t str {
+        let reads_itself = importer.reads_tables && page::has_table(self.text);
+        self.shown.filter(|_| !reads_itself).unwrap_or(self.text)
+    }
+}
+
 fn read(
-    text: &str,
+    given: GivenText<'_>,
     asked: Option<&'static Importer>,
     completion: &ImportOptions,
     findings: &mut Findings<'_>,
 ) -> Import {
-    let looks = IMPORTERS.iter().copied().find(|importer| (importer.looks_like)(text));
+    let is_of = |importer: &Importer| (importer.looks_like)(given.seen_by(importer));
+    let looks = IMPORTERS.iter().copied().find(|importer| is_of(importer));
     let importer = match (asked, looks) {
-        (Some(asked), _) if (asked.looks_like)(text) => asked,
+        (Some(asked), _) if is_of(asked) => asked,
         (None, Some(looks)) => looks,
         (asked, looks) => {
-            findings.add(&(0..0), foreign::complaint(text, asked, looks));
+            findings.add(&(0..0), foreign::complaint(given.text, asked, looks));
             return Import::default();
         }
     };
     for option in completion.given().into_iter().filter(|option| !importer.takes.contains(option)) {
         findings.add(&(0..0), idle(option, importer));
     }
+    let text = given.seen_by(importer);
     let before = Import { format: importer.name, ..(importer.read)(text, completion, findings) };
     if let Some(line) = source::torn(text).filter(|_| findings.is_empty()) {
         findings.add(&line.span(), torn());

@@ -48,7 +48,8 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = TextLine<'_>> {
 
 /// The last line, where it may have been cut within a figure: without its end, it has digits and nothing closes them.
 pub(crate) fn torn(text: &str) -> Option<TextLine<'_>> {
-    const CLOSING: [char; 3] = [')', '"', '>'];
+    // The last three end the prompt of a shell, which is no figure.
+    const CLOSING: [char; 6] = [')', '"', '>', '$', '#', '%'];
     let last = lines(text).last().filter(|_| !text.ends_with('\n'))?;
     let has_figure = last.text.contains(|c: char| c.is_ascii_digit() || c == '+');
     (has_figure && !last.text.trim_end().ends_with(CLOSING)).then_some(last)

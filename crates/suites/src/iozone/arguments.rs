@@ -6,13 +6,13 @@ use crate::arguments::CutArguments;
 use crate::folder::FolderRun;
 use clap::Args;
 use narrows_study::Problem;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What may be typed.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Folder on any mounted file system; the suite creates a subfolder for its files
-    #[arg(default_value = ".", value_name = "DIR")]
+    #[arg(default_value = HERE, value_name = "DIR")]
     pub(super) dir: PathBuf,
     /// IOzone's options
     #[arg(long = "letter", hide = true)]
@@ -30,6 +30,26 @@ pub struct Arguments {
     pub(super) seed: Option<u64>,
 }
 
+/// The folder that is given when none is.
+const HERE: &str = ".";
+
+/// The folder of the tests: `dir`, or that of the file of `-f`.
+fn folder(dir: PathBuf, file: Option<&str>) -> Result<PathBuf, Vec<Problem>> {
+    let Some(file) = file.map(Path::new) else { return Ok(dir) };
+    if dir != Path::new(HERE) {
+        let found = format!("-f beside the folder {}", dir.display());
+        return Err(vec![Problem::new("-f", found, "-f, or DIR", "omit one of them")]);
+    }
+    match (file.file_name(), file.parent()) {
+        (Some(_), Some(parent)) if parent.as_os_str().is_empty() => Ok(dir),
+        (Some(_), Some(parent)) => Ok(parent.to_path_buf()),
+        _ => {
+            let found = format!("`{}`, which names no file", file.display());
+            Err(vec![Problem::new("-f", found, "the file of the tests", "give a folder as DIR, without -f")])
+        }
+    }
+}
+
 impl Arguments {
     /// The run that they ask for.
     ///
@@ -42,6 +62,24 @@ impl Arguments {
             surface_svg: self.surface_svg,
             ..Request::from_words(&self.letters)?
         };
-        Ok(FolderRun { request: Box::new(request), dir: self.dir, cuts: self.cuts, seed: self.seed })
+        let dir = folder(self.dir, request.options.file.as_deref())?;
+        Ok(FolderRun { request: Box::new(request), dir, cuts: self.cuts, seed: self.seed })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_is_that_of_the_file_or_the_one_that_is_given() {
+        let of = |dir: &str, file: Option<&str>| {
+            folder(PathBuf::from(dir), file).map_err(|problems| problems[0].to_string())
+        };
+        assert_eq!(of(".", Some("/mnt/data/iozone.tmp")), Ok(PathBuf::from("/mnt/data")));
+        assert_eq!(of(".", Some("iozone.tmp")), Ok(PathBuf::from(".")));
+        assert_eq!(of("/mnt", None), Ok(PathBuf::from("/mnt")));
+        assert!(of("/mnt", Some("/tmp/x")).unwrap_err().starts_with("-f: found -f beside the folder /mnt"));
+        assert!(of(".", Some("/")).unwrap_err().contains("which names no file"));
     }
 }

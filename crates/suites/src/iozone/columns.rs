@@ -108,6 +108,11 @@ impl IozoneColumn {
         self.number == MIXED
     }
 
+    /// Whether the original moves the first record once before its clock starts: tests 0 and 1.
+    pub(super) fn is_primed(&self) -> bool {
+        self.number <= 1
+    }
+
     /// The column of this name.
     pub(super) fn named(name: &str) -> Option<&'static IozoneColumn> {
         COLUMNS.iter().find(|column| column.name == name)

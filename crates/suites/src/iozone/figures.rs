@@ -51,6 +51,8 @@ pub(super) struct IozonePoint {
     pub(super) record_kb: u64,
     /// At least one.
     pub(super) children: Vec<ProcessFigures>,
+    /// Until all had synced what they wrote and closed their files, where that was noted.
+    pub(super) ended_s: Option<f64>,
     /// Some process did less than its records, and no stone wall ended it.
     pub(super) cut_short: bool,
 }
@@ -69,6 +71,11 @@ impl IozonePoint {
     /// From the start that all have to the end of the last.
     pub(super) fn wall_s(&self) -> f64 {
         self.children.iter().map(|child| child.elapsed_s).fold(0.0, f64::max)
+    }
+
+    /// From the start to when their parent sees that all have ended.
+    pub(super) fn parent_s(&self) -> f64 {
+        self.ended_s.unwrap_or(0.0).max(self.wall_s())
     }
 
     /// CPU time of all processes over the wall time.
@@ -96,6 +103,7 @@ fn point(cell: &CellSummary) -> Option<IozonePoint> {
         file_kb: in_kb(asked.file_bytes),
         record_kb: in_kb(asked.block_bytes),
         cut_short: cell.per_client.iter().any(is_cut),
+        ended_s: cell.trials.iter().filter_map(|trial| trial.ended_s).reduce(f64::max),
         children,
     })
 }

@@ -35,6 +35,7 @@ pub(super) const VALUES: &[(&str, &str, &str)] = &[
     ("-u", "N", "throughput mode: maximum number of processes"),
     ("-j", "N", "stride in records, from start to start, in the stride test; the default is 17"),
     ("-b", "FILE", "the spreadsheet as CSV in FILE"),
+    ("-f", "FILE", "the file of the tests: they use a file in a new folder beside it; in place of DIR"),
     (
         "-U",
         "MOUNT",
@@ -52,26 +53,53 @@ pub(super) const NAMES: (&str, &str, &str) =
 const REFUSED: &[(&str, &str)] = &[
     ("-A", "give -a -z"),
     ("-B", "files mapped into memory are the engine mmap of `narrows run`"),
-    ("-C", "bytes of each process are in the record: `--json`"),
-    ("-d", "processes start together"),
+    ("-C", "the record has the bytes of each process: use `--json`"),
+    ("-d", "processes start together: for starts apart run the suite twice"),
     ("-D", "files mapped into memory are the engine mmap of `narrows run`"),
-    ("-f", "give the folder as DIR, or one for each process with -F"),
     ("-G", "files mapped into memory are the engine mmap of `narrows run`"),
     ("-H", "asynchronous requests are the engine uring of `narrows run`"),
     ("-J", "time between requests is `think` of a study for `narrows run`"),
     ("-k", "asynchronous requests are the engine uring of `narrows run`"),
     ("-K", "orders are those of a study for `narrows run`"),
-    ("-L", "nothing here depends on the line of the cache"),
-    ("-m", "the vectors of tests 11 and 12 are several buffers"),
-    ("-M", "the machine is in the record"),
-    ("-P", "CPUs are chosen by `taskset`"),
+    ("-L", "the line of the cache is read from the machine: omit it"),
+    ("-m", "tests 11 and 12 use several buffers: -i 11 -i 12"),
+    ("-M", "the record names the machine: use `--json`"),
+    ("-P", "choose CPUs with `taskset -c N narrows suite iozone ...`"),
     ("-Q", "latencies are in the record: `--detail`"),
     ("-T", "threads are processes here: give -t"),
     ("-v", "use `narrows --version`"),
-    ("-W", "each process has its own file: there is nothing to lock"),
-    ("-x", "without the stone wall, processes would run alone at the end"),
+    ("-W", "each process has its own file, and nothing to lock: omit it"),
+    (
+        "-x",
+        "without the stone wall, processes would run alone at the end: use a study without `stone_wall` for `narrows run`",
+    ),
     ("-X", "requests of a file are a study's for `narrows run`"),
     ("-Y", "requests of a file are a study's for `narrows run`"),
+    ("-+a", "asynchronous requests are the engine uring of `narrows run`"),
+    ("-+A", "files mapped into memory, with advice to the kernel, are the engine mmap of `narrows run`"),
+    ("-+B", "each process reads or writes all of its file: use a study with two loads for `narrows run`"),
+    ("-+d", "every byte is verified with -V 1"),
+    ("-+D", "give -o, which is O_DSYNC"),
+    ("-+h", "several machines do not take part in one run yet: run the suite on each"),
+    ("-+J", "time between requests is `think` of a study for `narrows run`"),
+    ("-+l", "each process has its own file, and nothing to lock: omit it"),
+    ("-+L", "each process has its own file, and nothing to lock: omit it"),
+    (
+        "-+m",
+        "a list of machines needs runs on several machines, which narrows does not have yet: run the suite on each, and \
+         give the outputs to `narrows import iozone` together",
+    ),
+    ("-+N", "files are always new: omit it"),
+    ("-+p", "the share of reads is that of a study's `mix` for `narrows run`; test 8 has half of each"),
+    ("-+q", "run the tests one by one, with `sleep` between them"),
+    ("-+r", "give -o, which is O_DSYNC"),
+    ("-+t", "the network is measured by `narrows check --server HOST:PORT`"),
+    ("-+T", "the record has the time of each test: use `--json`"),
+    ("-+V", "one file of several processes is a study's for `narrows run`"),
+    ("-+w", "data cannot be deduplicated here: omit it"),
+    ("-+x", "give each size with -s and -r"),
+    ("-+y", "data cannot be deduplicated here: omit it"),
+    ("-+z", "latencies are in the record: `--detail`"),
     ("-Z", "files mapped into memory are the engine mmap of `narrows run`"),
 ];
 
@@ -268,5 +296,7 @@ mod tests {
         );
         assert!(printed_letters("-F -a").contains("-F without a value"));
         assert!(printed_letters("-ax").contains("stone wall"));
+        assert!(printed_letters("-+m hosts").contains("several machines, which narrows does not have yet"));
+        assert_eq!(printed_letters("-f /mnt/tmp.dat -i0"), "-f=/mnt/tmp.dat -i=0");
     }
 }

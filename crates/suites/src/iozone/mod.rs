@@ -122,6 +122,7 @@ impl OnFolder for Request {
     }
 
     fn output_files(&self) -> Result<Vec<OutputFile>, String> {
+        const SHEET: &str = "the spreadsheet as CSV, which is text and not the binary file of IOzone";
         if self.is_throughput() && self.surface_svg.is_some() {
             return Err(
                 "--surface-svg: several processes (-t, -l, -u) have no surface of sizes to draw; omit them, or use \
@@ -129,13 +130,14 @@ impl OnFolder for Request {
                     .to_owned(),
             );
         }
-        let all: [(_, Option<PathBuf>, OutputTextFn); 3] = [
-            ("-b", self.options.sheet_file.as_ref().map(PathBuf::from), sheet::csv),
-            ("--surface-csv", self.surface_csv.clone(), surface::csv),
-            ("--surface-svg", self.surface_svg.clone(), surface::svg),
+        let all: [(_, Option<PathBuf>, _, OutputTextFn); 3] = [
+            ("-b", self.options.sheet_file.as_ref().map(PathBuf::from), SHEET, sheet::csv),
+            ("--surface-csv", self.surface_csv.clone(), "every figure as CSV", surface::csv),
+            ("--surface-svg", self.surface_svg.clone(), "the picture of the surfaces as SVG", surface::svg),
         ];
-        let given =
-            all.into_iter().filter_map(|(option, path, text)| Some(OutputFile { option, path: path?, text }));
+        let given = all
+            .into_iter()
+            .filter_map(|(option, path, what, text)| Some(OutputFile { option, path: path?, what, text }));
         Ok(given.collect())
     }
 }

@@ -54,6 +54,9 @@ pub(super) struct IozoneOptions {
     pub(super) processes_least: Option<u64>,
     pub(super) processes_most: Option<u64>,
     pub(super) names: Vec<String>,
+    /// The file of the tests, of which the folder is used.
+    #[serde(default)]
+    pub(super) file: Option<String>,
     /// What the letters say over the figures, in their order.
     pub(super) heading: Vec<String>,
 }
@@ -127,6 +130,7 @@ fn valued(options: &mut IozoneOptions, letter: &Letter, value: &str) -> Result<(
             options.verify = true;
         }
         "-U" => options.cold_mount = Some(value.to_owned()),
+        "-f" => options.file = Some(value.to_owned()),
         _ => options.sheet_file = Some(value.to_owned()),
     }
     Ok(())

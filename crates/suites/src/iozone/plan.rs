@@ -123,6 +123,9 @@ fn workload(request: &Request, column: &IozoneColumn, pair: SizePair, processes:
             purge_bytes: options.purge.then(|| request.purged_cache()).flatten(),
             times_close: options.times_close,
             stone_wall: processes > 1,
+            // The parent's clock of the original stops when its children have synced, closed and ended.
+            ends_apart: request.is_throughput(),
+            primes: !request.is_throughput() && !options.verify && column.is_primed(),
             keeps_files: options.keeps,
         },
         verify: options.verify,
@@ -145,7 +148,8 @@ fn order(request: &Request, column: &IozoneColumn, pair: SizePair) -> Order {
         AccessPattern::Random => Order::Random,
         AccessPattern::OneRecord => Order::OneBlock,
         AccessPattern::Stride => {
-            Order::Stride { stride_bytes: kb(pair.record_kb).0.saturating_mul(request.stride()) }
+            let stride_bytes = kb(pair.record_kb).0.saturating_mul(request.stride());
+            Order::Stride { stride_bytes, ends_early: true }
         }
     }
 }
@@ -192,7 +196,7 @@ mod tests {
         let order = |column: &str| workload_of(&plan, &format!("1024/64/{column}")).order;
         assert_eq!((order("random-read"), order("bkwd-read")), (Order::Random, Order::Backward));
         assert_eq!((order("record-rewrite"), order("write")), (Order::OneBlock, Order::Sequential));
-        assert_eq!(order("stride-read"), Order::Stride { stride_bytes: 17 * 65_536 });
+        assert_eq!(order("stride-read"), Order::Stride { stride_bytes: 17 * 65_536, ends_early: true });
         let made: Vec<&str> = plan
             .cells
             .iter()
@@ -215,6 +219,19 @@ mod tests {
         assert!(
             ["pwrite", "re-pwrite", "pread", "re-pread"].iter().all(|c| calls(c) == PsyncCalls::AtOffset)
         );
+    }
+
+    #[test]
+    fn tests_0_and_1_of_one_process_begin_with_their_first_record_before_the_clock() {
+        let primed = |line: &str| -> Vec<String> {
+            let plan = planned(line);
+            let cells = plan.cells.iter().filter(|cell| cell.workload.edges.primes);
+            cells.map(|cell| cell.id.0.rsplit('/').next().unwrap().to_owned()).collect()
+        };
+        assert_eq!(primed(""), ["write", "rewrite", "read", "reread"]);
+        assert!(primed("-t 2").is_empty() && primed("-V 1").is_empty());
+        let apart = |line: &str| planned(line).cells.iter().all(|cell| cell.workload.edges.ends_apart);
+        assert!(apart("-t 2") && !apart(""));
     }
 
     #[test]
@@ -242,7 +259,7 @@ mod tests {
         assert_eq!((checked.verify, checked.prefill), (true, Prefill::Whole));
         assert_eq!(
             wishes("-j 5 -i 0 -i 5", "512/4/stride-read").order,
-            Order::Stride { stride_bytes: 5 * 4096 }
+            Order::Stride { stride_bytes: 5 * 4096, ends_early: true }
         );
     }
 

@@ -55,6 +55,9 @@ impl Request {
 
     fn of_names(&self) -> Option<Problem> {
         let names = self.options().names.len() as u64;
+        if names > 0 && self.options().file.is_some() {
+            return Some(Problem::new("-f", "-f beside -F", "one of them", "omit -f: -F names the files"));
+        }
         let most = self.processes().into_iter().max().unwrap_or(1);
         if names == 0 || (self.is_throughput() && names == most) {
             return None;
@@ -237,6 +240,7 @@ mod tests {
             ("-N -t 2", "-N: found -N in throughput mode"),
             ("-F x", "-F: found names without throughput mode"),
             ("-t 2 -F x", "-F: found 1 names for 2 processes"),
+            ("-t 1 -F x -f y", "-f: found -f beside -F"),
             ("-S 64", "-S: found a cache's size without -p"),
             ("-g 4m", "-g: found a limit of auto mode without it"),
             ("-z", "-z: found a limit of auto mode"),

@@ -24,7 +24,7 @@ pub(super) fn point_of(column: &str, file_kb: u64, record_kb: u64, kb_per_s: f64
         cpu_s: elapsed_s / 2.0,
     };
     let column = IozoneColumn::named(column).unwrap();
-    IozonePoint { column, file_kb, record_kb, children: vec![child], cut_short: false }
+    IozonePoint { column, file_kb, record_kb, children: vec![child], ended_s: None, cut_short: false }
 }
 
 /// Files of 4 to 64 MB by records of 16 kB to 1 MB of an imagined NFS mount with rsize and wsize of 64 kB on a gigabit

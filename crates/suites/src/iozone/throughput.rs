@@ -13,7 +13,7 @@ pub(super) struct ThroughputFigures {
     pub(super) processes: usize,
     /// The sum of each process's own rate.
     pub(super) children: f64,
-    /// All that they moved over the time until the last ended.
+    /// All that they moved over the time until the last had synced, closed and ended.
     pub(super) parent: f64,
     pub(super) least: f64,
     pub(super) most: f64,
@@ -34,7 +34,7 @@ impl ThroughputFigures {
         Some(Self {
             processes: children.len(),
             children: sum,
-            parent: ratio(children.iter().map(moved).sum(), point.wall_s())?,
+            parent: ratio(children.iter().map(moved).sum(), point.parent_s())?,
             least: rates.iter().copied().fold(f64::INFINITY, f64::min),
             most: rates.iter().copied().fold(0.0, f64::max),
             average: ratio(sum, rates.len() as f64)?,
@@ -193,6 +193,11 @@ mod tests {
         let rates = [131_072.0, 64_726.913_58, 32_768.0, 7_992.195_12];
         assert!((found.children - rates.iter().sum::<f64>()).abs() < 1e-3, "{found:?}");
         assert!((found.parent - 1_900_544.0 / 8.2).abs() < 1e-6, "{found:?}");
+        // With the fsync of what they wrote, which the parent waits for.
+        let synced = IozonePoint { ended_s: Some(28.5), ..processes()[0].clone() };
+        let seen = ThroughputFigures::from_point(&synced, FigureUnit::KbPerS).unwrap();
+        assert!((seen.parent - 1_900_544.0 / 28.5).abs() < 1e-6, "{seen:?}");
+        assert_eq!((seen.children, seen.wall_s), (found.children, found.wall_s));
         assert!((found.least - rates[3]).abs() < 1e-3 && (found.most - rates[0]).abs() < 1e-9);
         assert_eq!((found.processes, found.least_moved), (4, 65_536.0));
     }

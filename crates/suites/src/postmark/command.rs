@@ -11,6 +11,9 @@ use narrows_model::workload::{
 /// A weight means nothing for one location, and is kept for `show`.
 const WEIGHT_MAX: u64 = SEED_MAX;
 
+/// The command that takes two numbers, and leaves further ones unread.
+pub(super) const SET_SIZE: &str = "set size";
+
 /// What a command does with the words after its own.
 #[derive(Clone, Copy)]
 pub(super) enum CommandAction {
@@ -37,7 +40,7 @@ pub(super) struct PostmarkCommand {
 
 /// Every command, in the order of `help`.
 pub(super) static COMMANDS: &[PostmarkCommand] = &[
-    set("set size", "LOW [HIGH]", "bytes of new files: LOW, or from LOW to HIGH", set_size),
+    set(SET_SIZE, "LOW [HIGH]", "bytes of new files: LOW, or from LOW to HIGH", set_size),
     set("set number", "N", "files at the start of a run; the maximum is twice as many", |asked, settings| {
         figure(asked, 1, OBJECT_COUNT_MAX).map(|found| settings.number = found)
     }),
@@ -163,6 +166,8 @@ fn set_size(asked: &CommandInput<'_>, settings: &mut PostmarkSettings) -> Result
     let (low, high) = match numbers.as_deref() {
         Some([low]) => (*low, *low),
         Some([low, high]) => (*low, *high),
+        // As the original, which reads no further.
+        Some([low, high, ..]) if asked.name == SET_SIZE => (*low, *high),
         _ => return Err(asked.complaint(allowed, "write the sizes in bytes, such as 500 10000")),
     };
     if low > high {
@@ -268,6 +273,8 @@ mod tests {
     fn each_command_sets_its_own_figure() {
         let sizes = set_option("set size", "5 1500").unwrap();
         assert_eq!((sizes.size_low, sizes.size_high), (5, 1500));
+        let three = set_option("set size", "5 1500 9000").unwrap();
+        assert_eq!((three.size_low, three.size_high), (5, 1500));
         let one = set_option("set size", "7").unwrap();
         assert_eq!((one.size_low, one.size_high), (7, 7));
         assert_eq!(set_option("set number", "20").unwrap().number, 20);
@@ -289,7 +296,7 @@ mod tests {
         let said = |name: &str, rest: &str| set_option(name, rest).unwrap_err();
         assert!(said("set size", "500 100").contains("found `500 100`"), "{}", said("set size", "500 100"));
         assert!(said("set size", "500 100").ends_with("the lower one comes first: 100 500"));
-        for wrong in ["", "0", "1k", "-5", "1 2 3", "5 4294967296", "1.5"] {
+        for wrong in ["", "0", "1k", "-5", "1 2 x", "5 4294967296", "1.5"] {
             assert!(said("set size", wrong).contains("whole bytes from 1 to 1073741824"), "{wrong}");
         }
         assert!(

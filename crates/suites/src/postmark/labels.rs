@@ -14,6 +14,8 @@ pub(super) const MIXED: &str = "Mixed with transactions";
 pub(super) const CREATED: &str = "created";
 /// Behind all files that were deleted.
 pub(super) const DELETED: &str = "deleted";
+/// Behind files that were appended to.
+pub(super) const APPENDED: &str = "appended";
 /// Behind bytes, and behind files, that were read.
 pub(super) const READ: &str = "read";
 /// Behind bytes that were written.

@@ -24,9 +24,9 @@ mod testing;
 
 pub use arguments::Arguments;
 pub(crate) use import::IMPORTER;
-pub use native::{NativeOutput, native_output};
+pub use native::{BANNER, NativeOutput, native_output};
 pub use request::Request;
-pub use script::{PostmarkRun, PostmarkSession, ScriptLoader, ScriptOutput, ScriptStep};
+pub use script::{PostmarkRun, PostmarkSession, ScriptLoader, ScriptOutput, ScriptStep, reading_from};
 pub use settings::{Location, PostmarkSettings, ReportForm};
 
 use crate::SuiteStart;

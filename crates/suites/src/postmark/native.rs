@@ -7,10 +7,13 @@ use super::request::Request;
 use crate::suite::request_of;
 use narrows_model::Summary;
 
+/// The first line: the version whose report this is, for programs that look for it, and who prints it.
+pub const BANNER: &str = "PostMark v1.51 : by narrows\n";
+
 /// What the original says where the last file is deleted before the last transaction.
 const OUT_OF_FILES: &str = "out of files!\nFor this workload, either increase the number of files or\ndecrease the number of transactions.";
 
-/// The native output in its two parts.
+/// The native output of one run, without the first line, in its two parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NativeOutput {
     /// A line for each phase.
@@ -26,10 +29,10 @@ pub fn native_output(summary: &Summary) -> Option<NativeOutput> {
     request_of(source).map(|request| parts(&request, summary))
 }
 
-/// Both parts as one text.
+/// All of it as one text.
 pub(super) fn native(request: &Request, summary: &Summary) -> String {
     let NativeOutput { phases, report } = parts(request, summary);
-    phases + &report
+    format!("{BANNER}{phases}{report}")
 }
 
 fn parts(request: &Request, summary: &Summary) -> NativeOutput {
@@ -61,7 +64,7 @@ fn phases(outcome: &PostmarkOutcome, request: &Request) -> String {
             _ => (transactions, "Done"),
         };
         let step = (transactions / 10).max(1);
-        let dots = usize::try_from(done / step).unwrap_or_default();
+        let dots = usize::try_from(done.div_ceil(step)).unwrap_or_default();
         lines.push(format!("Performing transactions{}{ending}", ".".repeat(dots)));
     }
     if !broken(PostmarkPhase::Create) && !broken(PostmarkPhase::Transactions) {
@@ -89,9 +92,11 @@ mod tests {
     }
 
     #[test]
-    fn a_dot_stands_for_a_tenth_of_the_transactions() {
+    fn a_dot_stands_for_a_tenth_of_the_transactions_that_has_begun() {
         // Read off the original, which ends with a division by zero below ten.
-        for (transactions, dots) in [(500, 10), (12, 12), (40, 10), (30, 10), (19, 19), (25, 12), (9, 9)] {
+        for (transactions, dots) in
+            [(500, 10), (12, 12), (40, 10), (30, 10), (19, 19), (25, 13), (47, 12), (101, 11), (9, 9)]
+        {
             let line = format!("Performing transactions{}Done\n", ".".repeat(dots));
             assert!(
                 printed_phases(PostmarkEnd::Whole, transactions, false).contains(&line),

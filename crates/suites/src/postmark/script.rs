@@ -2,7 +2,7 @@
 //!
 //! A script is read whole before anything is done, so that a mistake in its last line does not end it after an hour.
 
-use super::command::{ALIASES, COMMANDS, CommandAction, CommandInput, PostmarkCommand, help};
+use super::command::{ALIASES, COMMANDS, CommandAction, CommandInput, PostmarkCommand, SET_SIZE, help};
 use super::settings::PostmarkSettings;
 use super::show::show;
 use narrows_model::located::{Complaint, FileProblems, Findings, printable};
@@ -18,6 +18,8 @@ const STEPS_MAX: usize = 100_000;
 pub enum ScriptStep {
     /// To print a text.
     Say(String),
+    /// To remark on a command.
+    Remark(String),
     /// To write a text to the end of a file.
     Write(ScriptOutput),
     /// To run.
@@ -151,7 +153,10 @@ impl PostmarkSession {
         let words: Vec<&str> = rest.split_whitespace().collect();
         let input = CommandInput { name: command.name, rest, words: &words };
         match command.action {
-            CommandAction::Set(set) => set(&input, &mut self.settings)?,
+            CommandAction::Set(set) => {
+                set(&input, &mut self.settings)?;
+                reading.steps.extend(unread(&input, at).map(ScriptStep::Remark));
+            }
             CommandAction::Load => self.load(&input, at, reading)?,
             CommandAction::Run => {
                 let to = (!rest.is_empty()).then(|| rest.to_owned());
@@ -189,6 +194,7 @@ impl PostmarkSession {
             return Err(input.complaint(format!("{LOADS_MAX} nested scripts"), hint));
         }
         let text = (reading.load)(input.rest).map_err(|problem| input.complaint(allowed, problem))?;
+        reading.steps.push(ScriptStep::Say(reading_from(input.rest)));
         self.script(input.rest, &text, reading, at.depth + 1);
         Ok(())
     }
@@ -210,6 +216,19 @@ pub(super) fn set(
         Some(CommandAction::Set(set)) => set(&input, settings),
         _ => Err(unknown(name)),
     }
+}
+
+/// What the original prints before it reads the script `name`.
+#[must_use]
+pub fn reading_from(name: &str) -> String {
+    format!("Reading configuration from file '{name}'\n")
+}
+
+/// What is said of numbers that a command does not read, as the original does not.
+fn unread(input: &CommandInput<'_>, at: &ScriptPosition<'_>) -> Option<String> {
+    let rest = input.words.get(2..).filter(|rest| input.name == SET_SIZE && !rest.is_empty())?;
+    let (name, place) = (input.name, at.describe());
+    Some(format!("{place}: {name}: `{}` is not read: it takes LOW and HIGH, as the original", rest.join(" ")))
 }
 
 /// A line's place.
@@ -367,7 +386,7 @@ mod tests {
         let steps = read(&files).unwrap();
         assert_eq!((runs(&steps)[0].settings.seed, runs(&steps)[0].settings.number), (7, 9));
         let quits = read(&[("script", "load more\nrun\n"), ("more", "quit\n")]).unwrap();
-        assert_eq!(quits, []);
+        assert_eq!(quits, [ScriptStep::Say(reading_from("more"))]);
     }
 
     #[test]
@@ -385,6 +404,16 @@ mod tests {
         assert!(said.contains("16 nested scripts"), "{said}");
         let text = "show\n".repeat(STEPS_MAX + 9);
         assert!(read(&[("script", &text)]).unwrap_err().contains("split it into several scripts"));
+    }
+
+    #[test]
+    fn a_third_size_is_not_read_and_that_is_said() {
+        let steps = read(&[("script", "set size 5 9 13\nrun\n")]).unwrap();
+        let ScriptStep::Remark(said) = &steps[0] else { panic!("{steps:?}") };
+        assert!(said.starts_with("script:1: set size: `13` is not read"), "{said}");
+        assert_eq!((runs(&steps)[0].settings.size_low, runs(&steps)[0].settings.size_high), (5, 9));
+        let mut settings = PostmarkSettings::default();
+        assert!(set(&mut settings, "set size", "--size", "5 9 13").is_err());
     }
 
     #[test]

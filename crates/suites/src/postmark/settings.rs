@@ -4,7 +4,7 @@
 
 use narrows_model::Bytes;
 use narrows_model::located::Complaint;
-use narrows_model::workload::{NameForm, ObjectCalls, ObjectSet, Spread, Transactions};
+use narrows_model::workload::{NameForm, ObjectCalls, ObjectDraws, ObjectSet, Spread, Transactions};
 use serde::{Deserialize, Serialize};
 
 /// Lowest size of a file.
@@ -141,6 +141,7 @@ impl PostmarkSettings {
             max_bytes: Bytes(size_high),
             folders: if subdirectories > 1 { u32::try_from(subdirectories).unwrap_or(u32::MAX) } else { 0 },
             spread: Spread::Scattered,
+            draws: ObjectDraws::Postmark,
             names: NameForm::Number,
             seed,
             calls: if self.is_buffered { ObjectCalls::Streams } else { ObjectCalls::System },

@@ -87,6 +87,20 @@ fn the_published_row_says_cpu_for_characters_and_names_and_the_device_for_blocks
 }
 
 #[test]
+fn the_published_row_by_itself_says_disk_as_its_author_does() {
+    let made = read(PUBLISHED).unwrap();
+    assert!(made.remarks.join("\n").contains("fs2: memory of 5.00 GiB is assumed"), "{:?}", made.remarks);
+    let diagnosis = diagnose_observations(&parsed(&text_of(&made)));
+    for id in ["fs2 put_block", "fs2 get_block", "fs2 rewrite"] {
+        let entry = diagnosis.limiting.iter().find(|entry| entry.regime.contains(id)).unwrap();
+        assert_eq!(entry.segment, Segment::Device, "{id}: {:#?}", diagnosis.limiting);
+    }
+    // A small file in memory is rewritten by the CPU: nothing is assumed of it.
+    let cached = PUBLISHED.replace("23415,5,", "23415,90,");
+    assert!(!read(&cached).unwrap().remarks.join("\n").contains("is assumed"));
+}
+
+#[test]
 fn one_nodes_disk_as_a_ceiling_judges_what_twelve_nodes_carried() {
     let completion = ImportOptions { device_count: Some(12), ..ImportOptions::default() };
     let made = import(PUBLISHED.as_bytes(), "out", None, &completion).unwrap();
@@ -132,6 +146,20 @@ fn lines_of_2_00_are_read_with_their_seeks_chunks_and_blanks() {
     let without_data: Vec<&Observation> = all.iter().filter(|one| one.id.starts_with("nodata")).collect();
     assert!(!without_data.is_empty() && without_data.iter().all(|one| one.op == ObservedOp::Metadata));
     assert!(all.iter().filter(|one| one.id.starts_with("nofiles")).all(|one| one.op != ObservedOp::Metadata));
+}
+
+#[test]
+fn a_blank_size_of_an_io_is_unknown_and_links_are_no_files() {
+    let all = observations(PRINTED);
+    assert_eq!(one(&all, "bigger put_block").block_bytes, None);
+    assert_eq!(one(&observations(PUBLISHED), "fs2 put_block").block_bytes, Some(Bytes(8192)));
+    // Printed by Debian's bonnie++ 2.00a with `-s 0 -n 1:-1` and `-n 1:-2`, with other rates.
+    let links = "1.98,2.00a,vm,1,1795559939,,,,,,,,,,,,,,,,,1,link,,,,900,50,+++++,+++,+++++,+++,+++++,+++,+++++,+++,+++++,+++,,,,,,,13602us,48us,4051us,8049us,15us,4045us\n";
+    let all = observations(links);
+    assert_eq!(all.len(), 6);
+    assert_eq!(one(&all, "vm seq_create of hard links").ops_per_s.map(|rate| rate.0), Some(900.0));
+    let all = observations(&links.replace(",link,", ",symlink,"));
+    assert!(all.iter().all(|one| one.id.ends_with(" of symbolic links")), "{all:?}");
 }
 
 #[test]

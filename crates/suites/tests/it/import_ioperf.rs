@@ -124,6 +124,75 @@ fn the_aggregate_of_47_clients_is_40_to_72_percent_of_the_wire_which_is_not_full
 }
 
 #[test]
+fn the_table_by_its_section_column_alone_blames_no_locks() {
+    let made = read(TABLE, &ImportOptions::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(
+        made.remarks.join("\n").contains("on the server itself by its name: server-local"),
+        "{:?}",
+        made.remarks
+    );
+    let diagnosis = diagnose_observations(&written(&made));
+    for id in ["<rcas6*> fwrite", "<rcas6*> putc"] {
+        let segments: Vec<Segment> = limiting(&diagnosis, id).iter().map(|entry| entry.segment).collect();
+        // Without the capacity of the wire nothing excludes the network.
+        assert_eq!(
+            segments,
+            [Segment::Server, Segment::Device, Segment::Network],
+            "{id}: {:#?}",
+            diagnosis.limiting
+        );
+    }
+    let writes = limiting(&diagnosis, "<rcas6*> fwrite");
+    assert!(writes[0].evidence[0].text.contains("client-to-server ibmtest fwrite"), "{writes:#?}");
+}
+
+#[test]
+fn characters_of_47_clients_are_judged_as_their_blocks_are() {
+    let diagnosis = diagnose_observations(&written(&published()));
+    let putc = limiting(&diagnosis, "<rcas6*> putc");
+    let segments: Vec<Segment> = putc.iter().map(|entry| entry.segment).collect();
+    assert_eq!(segments, [Segment::Server, Segment::Device], "{:#?}", diagnosis.limiting);
+    assert!(putc.iter().all(|entry| entry.relation == Relation::OneOf && entry.confidence <= 0.7));
+    // One client was CPU-bound with a tenth of the bytes: that the 47 are slower is no contention between them.
+    assert!(!finding_text(&diagnosis, "retrograde").contains("<rcas6*> putc"));
+}
+
+#[test]
+fn readers_are_three_groups() {
+    let diagnosis = diagnose_observations(&written(&published()));
+    let mixture = finding_text(&diagnosis, "mixture");
+    let fread = mixture.lines().find(|line| line.contains("<rcas6*> fread")).unwrap();
+    // 14, 2 and 31 of 47.
+    assert!(fread.contains("30 % at") && fread.contains("4.3 % at") && fread.contains("66 % at"), "{fread}");
+}
+
+#[test]
+fn columns_that_run_together_are_told_apart_where_there_is_one_way() {
+    let apart = "tag KB/sec RealKB/sec CPU%\nhost1 400000 187.75 43215.41 0.43 444444.44 444444.44 100.00 115.65 6411.00 1.81 \
+                 13201.32 13201.32 100.00 956.65 957.66 99.89\nhost2 400000 144.89 43196.54 0.34 367.70 88495.58 0.42 139.08 \
+                 6360.31 2.19 1069.58 6850.49 15.61 986.43 986.43 100.00\n";
+    let glued = apart.replace("444444.44 444444.44 100.00", "444444.44444444.44100.00");
+    let plain = read(apart, &ImportOptions::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    let split = read(&glued, &ImportOptions::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(split.observations, plain.observations);
+    // The size is that of the other row.
+    let sized = apart.replace("400000 187.75", "400000187.75");
+    let split = read(&sized, &ImportOptions::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(split.observations, plain.observations);
+    for (from, to, said) in [
+        ("444444.44 444444.44 100.00", "444444.4.44100.00", "columns that run together: `444444.4.44100.00`"),
+        (
+            "400000 187.75",
+            "500000187.75",
+            "without the file size that others have, or with it in `500000187.75`",
+        ),
+    ] {
+        let problems = read(&apart.replace(from, to), &ImportOptions::default()).unwrap_err();
+        assert!(problems.render().contains(said), "{problems}");
+    }
+}
+
+#[test]
 fn one_client_writes_at_the_time_of_the_wire_and_then_of_the_server() {
     let diagnosis = diagnose_observations(&written(&published()));
     let writes = limiting(&diagnosis, "<rcas6*> fwrite");
@@ -144,9 +213,6 @@ fn characters_make_no_early_acknowledgement_and_are_cpu_on_the_server_itself_too
     );
     let early = finding_text(&diagnosis, "early_ack");
     assert!(!early.contains("putc"), "{early}");
-    let hindered = finding_text(&diagnosis, "retrograde");
-    let putc = hindered.lines().find(|line| line.contains("<rcas6*> putc")).unwrap();
-    assert!(putc.contains("the bytes of a client differ between them too"), "{putc}");
 }
 
 #[test]

@@ -143,6 +143,9 @@ fn the_parent_of_several_processes_is_believed_before_the_childrens_sum() {
         "{remarks}"
     );
     assert!(!remarks.contains("readers x 4:"), "{remarks}");
+    let children = one(&made, "initial writers x 4 (children)");
+    assert!(children.bytes_per_s.unwrap().0 > 1.5 * writers.bytes_per_s.unwrap().0, "{children:?}");
+    assert_eq!(children.quality, narrows_model::observation::Quality::UpperBound);
 }
 
 #[test]
@@ -159,7 +162,8 @@ fn every_test_of_processes_together_has_its_name_its_direction_and_its_cpu_in_wo
     let made = read(include_str!("../data/iozone_together.txt"));
     let all = &made.observations.observations;
     let of = |op: ObservedOp| all.iter().filter(|one| one.op == op).count();
-    assert_eq!((all.len(), of(ObservedOp::Write), of(ObservedOp::Read)), (13, 5, 7));
+    // Each as its parent saw it, and as its children did.
+    assert_eq!((all.len(), of(ObservedOp::Write), of(ObservedOp::Read)), (26, 10, 14));
     assert_eq!(one(&made, "mixed workload x 4").op, ObservedOp::Mixed);
     let readers = one(&made, "freaders x 4");
     assert_eq!((readers.clients, readers.block_bytes), (Some(4), Some(Bytes(64 << 10))));

@@ -31,6 +31,20 @@ fn rates_are_computed_again_from_counts_and_times() {
     let data = one(&made, "data").bytes_per_s.unwrap().0;
     assert!((data - (3124.66 + 3447.80) * 1_048_576.0 / 25.0).abs() < 1.0, "{data}");
     assert_eq!(one(&made, "creation alone").elapsed_s, Some(2.0));
+    // Every line of the report, by hand from its counts and the two times.
+    let rates = [
+        ("read with transactions", 49_988.0 / 22.0),
+        ("appended with transactions", 49_899.0 / 22.0),
+        ("created with transactions", 49_925.0 / 22.0),
+        ("deleted with transactions", 50_075.0 / 22.0),
+        ("created in all", 54_925.0 / 25.0),
+        ("deleted in all", 54_925.0 / 25.0),
+    ];
+    for (id, rate) in rates {
+        assert!((one(&made, id).ops_per_s.unwrap().0 - rate).abs() < 1e-9, "{id}");
+    }
+    let written = one(&made, "data written").bytes_per_s.unwrap().0;
+    assert!((written - 3447.80 * 1_048_576.0 / 25.0).abs() < 1.0, "{written}");
     assert!(
         made.observations.claims.is_empty()
             && made.remarks.join("\n").contains("4 of 4 printed sums and rates are correct"),
@@ -57,6 +71,26 @@ fn a_terse_report_has_the_same_counts() {
     let transactions = one(&made, "transactions");
     let (rate, seconds) = (transactions.ops_per_s.unwrap().0, transactions.elapsed_s.unwrap_or(2.0));
     assert!((rate * seconds - 20_000.0).abs() < 1.0, "{rate} {seconds}");
+    let appended = one(&made, "appended with transactions").ops_per_s.unwrap().0;
+    assert!((appended - 9928.0 / 16.0).abs() < 0.01, "{appended}");
+}
+
+#[test]
+fn rates_of_a_finer_clock_beside_whole_seconds_are_taken_as_printed() {
+    let terse = "Performing transactions..........Done\nDeleting files...Done\n\
+                 1 1 2500.13 1848.07 5000.21 1310.11 1285.32 1215.09 1848.07 22400.90 1190.15 6249513.98 11953766.40\n";
+    let made = read(terse).unwrap_or_else(|problems| panic!("{problems}"));
+    for (id, rate) in [
+        ("transactions", 2500.13),
+        ("creation alone", 5000.21),
+        ("deletion alone", 22_400.90),
+        ("read with transactions", 1285.32),
+    ] {
+        let one = one(&made, id);
+        assert_eq!((one.quality, one.elapsed_s), (Quality::Exact, None), "{id}");
+        assert!((one.ops_per_s.unwrap().0 - rate).abs() < 1e-9, "{id}");
+    }
+    assert!(!made.remarks.join("\n").contains("whole seconds"), "{:?}", made.remarks);
 }
 
 #[test]

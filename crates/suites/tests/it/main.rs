@@ -9,6 +9,7 @@
 )]
 
 mod import_any_bytes;
+mod import_auto;
 mod import_bonnie;
 mod import_cut;
 mod import_ioperf;

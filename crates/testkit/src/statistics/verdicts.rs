@@ -104,6 +104,12 @@ impl VerdictScore {
         self.lines.push(line);
     }
 
+    /// How many loads were named rightly.
+    #[must_use]
+    pub fn right(&self) -> u32 {
+        self.right
+    }
+
     /// Share of the loads for which a segment was named that were right.
     #[must_use]
     pub fn right_ratio(&self) -> f64 {

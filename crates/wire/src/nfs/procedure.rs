@@ -57,6 +57,7 @@ procedures! {
     Mount = MOUNT, 1, "MNT", "The handle of an exported folder.";
     Unmount = MOUNT, 3, "UMNT", "The handle is not used any more.";
     Exports = MOUNT, 5, "EXPORT", "The folders that are exported.";
+    Null = NFS, 0, "NULL", "Does nothing: a round trip.";
     GetAttributes = NFS, 1, "GETATTR", "Attributes of a file.";
     SetAttributes = NFS, 2, "SETATTR", "Changes attributes of a file.";
     Lookup = NFS, 3, "LOOKUP", "The handle of a name in a folder.";
@@ -69,6 +70,7 @@ procedures! {
     RemoveFolder = NFS, 13, "RMDIR", "Removes an empty folder.";
     Rename = NFS, 14, "RENAME", "Renames a file.";
     ReadFolderPlus = NFS, 17, "READDIRPLUS", "Names of a folder, with attributes and handles.";
+    FileSystemSpace = NFS, 18, "FSSTAT", "Space of the file system.";
     ServerInfo = NFS, 19, "FSINFO", "Sizes that the server supports.";
     Commit = NFS, 21, "COMMIT", "Makes unstable data durable.";
 }

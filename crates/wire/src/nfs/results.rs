@@ -104,6 +104,25 @@ pub fn read_server_sizes(reader: &mut XdrReader<'_>) -> Result<CallResult<Server
     Ok(Ok(ServerSizes { read_bytes_max, write_bytes_max: reader.u32()? }))
 }
 
+/// Reads the results of FSSTAT: the bytes that this caller may still write.
+///
+/// # Errors
+/// `Short`; `Malformed`.
+pub fn read_free_bytes(reader: &mut XdrReader<'_>) -> Result<CallResult<u64>> {
+    let status = Status(reader.u32()?);
+    Attributes::read_optional(reader)?;
+    if !status.is_ok() {
+        return Ok(Err(status));
+    }
+    let (_total_bytes, _free_bytes, available_bytes) = (reader.u64()?, reader.u64()?, reader.u64()?);
+    // Files: all, free, available; how long it stays so.
+    for _ in 0..3 {
+        reader.u64()?;
+    }
+    reader.u32()?;
+    Ok(Ok(available_bytes))
+}
+
 /// A name of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListedName<'a> {

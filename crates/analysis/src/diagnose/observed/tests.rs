@@ -11,6 +11,8 @@ use narrows_model::{Relation, Segment};
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
+mod answers;
+
 fn example(name: &str) -> Observations {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/observations/");
     let text = std::fs::read_to_string(format!("{folder}{name}.toml")).unwrap();
@@ -206,8 +208,8 @@ fn jovian_2_says_nothing_of_a_link_that_no_byte_crossed_and_doubts_the_writes() 
     assert!(finding_text(&all, "early_ack").contains("less than the 256 MiB of memory"));
     assert_eq!(
         named(&all),
-        [Segment::Unknown, Segment::Unknown],
-        "no rate between nodes is among the figures"
+        [Segment::Device, Segment::Device],
+        "both are at the ceilings of the node's disks"
     );
     all.observations[0].factors.clear();
     assert!(cleared(&all, Segment::NetworkBandwidth), "a rate over the link does clear it");

@@ -1,5 +1,6 @@
 //! What tests of the binary share: running it, looking at what surrounds it, and a small record.
 
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
@@ -70,10 +71,15 @@ impl Seen {
         self
     }
 
-    /// Fails unless nothing was written to stdout.
+    /// Fails unless nothing was written to stdout but, with `--json`, why the command failed, with its exit code.
     #[track_caller]
     pub(crate) fn assert_no_result(&self) -> &Self {
-        assert!(self.stdout.is_empty(), "{}", self.stdout);
+        if self.stdout.is_empty() {
+            return self;
+        }
+        let document: Value = serde_json::from_str(&self.stdout).unwrap();
+        assert_eq!(document["error"]["code"].as_i64(), self.code.map(i64::from), "{}", self.stdout);
+        assert!(self.stderr.contains(document["error"]["message"].as_str().unwrap()), "{self:?}");
         self
     }
 }

@@ -102,6 +102,7 @@ fn trial(index: u32) -> Event {
         start_ns: Nanos(1),
         first_done_ns: Nanos(SECOND),
         last_done_ns: Nanos(SECOND),
+        ended_ns: None,
         op_count: 1000,
         bytes: Bytes(4_096_000),
         response: response(),
@@ -117,6 +118,7 @@ fn trial(index: u32) -> Event {
         resident_ratio: None,
         verification: None,
         rpc: None,
+        syncs: None,
     }))
 }
 

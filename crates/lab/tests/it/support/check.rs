@@ -102,10 +102,20 @@ pub(crate) struct Running {
     record: PathBuf,
 }
 
+/// Whether every cell of the plan is measured: what the proofs of single rules look at. The injection matrix checks as a user
+/// would, until the verdict is decided, unless it is asked for whole plans.
+#[allow(clippy::disallowed_methods, reason = "how the matrix checks is the environment's to say")]
+fn measures_whole_plan() -> bool {
+    !cfg!(feature = "matrix") || std::env::var_os("NARROWS_MATRIX_WHOLE_PLAN").is_some()
+}
+
 /// Starts a check that reports its progress; otherwise as [`run_check`].
 #[track_caller]
 pub(crate) fn start_check(lab: &Lab, name: &str, mut command: Command, words: &str) -> Running {
     let record = lab.scratch().join(format!("record-{name}"));
+    if measures_whole_plan() {
+        command.arg("--whole-plan");
+    }
     command.args(words.split_whitespace()).args(["--json", "--seed", "7", "--out"]).arg(&record);
     let process = lab.start(&format!("check-{name}"), command).unwrap();
     Running { name: name.to_owned(), process, record }

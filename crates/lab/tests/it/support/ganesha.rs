@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::SOON;
 use narrows_lab::{Host, Lab, LabProcess};
@@ -26,6 +27,17 @@ pub(crate) struct Ganesha<'a> {
 impl<'a> Ganesha<'a> {
     /// A server on host `index` of the folder `export` of this machine, with further lines of its export's block.
     pub(crate) fn start(lab: &'a Lab, index: u8, export: &Path, options: &str) -> Self {
+        Self::start_placed(lab, index, export, options, |_| ())
+    }
+
+    /// The same, where `place` puts the server's command where it shall run.
+    pub(crate) fn start_placed(
+        lab: &'a Lab,
+        index: u8,
+        export: &Path,
+        options: &str,
+        place: impl FnOnce(&mut Command),
+    ) -> Self {
         let host = lab.host(index).unwrap();
         let base = lab.scratch().join("ganesha");
         fs::create_dir_all(base.join("recovery")).unwrap();
@@ -35,7 +47,7 @@ impl<'a> Ganesha<'a> {
         let private = "mount -t tmpfs tmpfs /run && mkdir -p /run/rpcbind /run/ganesha && exec rpcbind -f -w";
         command.args(["--mount", "sh", "-c", private]);
         let mapper = lab.start("rpcbind", command).unwrap();
-        let server = start_server(lab, &host, &mapper, &config, 0);
+        let server = start_server(lab, &host, &mapper, &config, 0, place);
         Self { lab, host, mapper, server, config, start_count: 1 }
     }
 
@@ -56,12 +68,20 @@ impl<'a> Ganesha<'a> {
 
     /// Starts it again, after it was killed.
     pub(crate) fn start_again(&mut self) {
-        self.server = start_server(self.lab, &self.host, &self.mapper, &self.config, self.start_count);
+        self.server =
+            start_server(self.lab, &self.host, &self.mapper, &self.config, self.start_count, |_| ());
         self.start_count += 1;
     }
 }
 
-fn start_server(lab: &Lab, host: &Host, mapper: &LabProcess, config: &Path, count: u32) -> LabProcess {
+fn start_server(
+    lab: &Lab,
+    host: &Host,
+    mapper: &LabProcess,
+    config: &Path,
+    count: u32,
+    place: impl FnOnce(&mut Command),
+) -> LabProcess {
     let mut command = host.command("nsenter");
     command.arg(format!("--mount=/proc/{}/ns/mnt", mapper.pid()));
     command.args(["sh", "-c"]);
@@ -71,6 +91,7 @@ fn start_server(lab: &Lab, host: &Host, mapper: &LabProcess, config: &Path, coun
          exec ganesha.nfsd -F -f \"$0\" -L STDOUT -p /run/ganesha.pid",
     );
     command.arg(config);
+    place(&mut command);
     let mut server = lab.start(&format!("ganesha-{count}"), command).unwrap();
     server.wait_for_line("NFS SERVER INITIALIZED", SOON).unwrap();
     server

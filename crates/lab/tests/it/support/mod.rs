@@ -5,9 +5,11 @@ pub(crate) mod check;
 pub(crate) mod fuse;
 pub(crate) mod ganesha;
 pub(crate) mod ledger;
+pub(crate) mod original;
 pub(crate) mod others;
 pub(crate) mod strace;
 pub(crate) mod study;
+pub(crate) mod tgt;
 pub(crate) mod versity;
 
 use std::any::Any;
@@ -33,13 +35,22 @@ pub(crate) fn lab_with_disks() -> Option<Lab> {
 
 /// A lab that can have an NFS server; or nothing, as [`lab`].
 pub(crate) fn lab_with_nfs() -> Option<Lab> {
-    let has = |name: &str| {
+    lab_with(&["ganesha.nfsd", "rpcbind"])
+}
+
+/// A lab that can have an iSCSI target; or nothing, as [`lab`].
+pub(crate) fn lab_with_iscsi() -> Option<Lab> {
+    lab_with(&["tgtd", "tgtadm", "mkfs.ext4"])
+}
+
+/// A lab with these commands; or nothing, as [`lab`].
+fn lab_with(commands: &[&str]) -> Option<Lab> {
+    let has = |name: &&str| {
         let found = Command::new("sh").args(["-c", &format!("command -v {name}")]).output();
         let is_there = found.is_ok_and(|output| output.status.success());
         if is_there { Ok(()) } else { Err(format!("it needs the command {name}")) }
     };
-    let available = narrows_lab::available();
-    lab_where(available.and_then(|()| has("ganesha.nfsd")).and_then(|()| has("rpcbind")))
+    lab_where(narrows_lab::available().and_then(|()| commands.iter().try_for_each(has)))
 }
 
 /// A lab that can have an S3 server; or nothing, as [`lab`].

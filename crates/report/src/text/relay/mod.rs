@@ -3,6 +3,7 @@
 mod buffers;
 mod native;
 mod own;
+mod published;
 
 #[cfg(test)]
 mod tests;

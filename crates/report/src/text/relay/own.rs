@@ -5,7 +5,7 @@ use super::super::Style;
 use super::super::style::Paint;
 use super::super::table::{Align, Field, TextTable};
 use super::super::wrap::{Indent, paragraph};
-use super::measured_sweeps;
+use super::{measured_sweeps, published};
 use narrows_model::counters::Role;
 use narrows_model::quantity::{percent, storage_rate};
 use narrows_model::relay::CallSizes;
@@ -54,6 +54,7 @@ pub(super) fn tables(relay: &RelaySummary, style: &Style) -> String {
     out.push_str(&table.render(style));
     if style.detail {
         out.push_str(&times(relay, style));
+        out.push_str(&published::table(relay, style));
     }
     out
 }

@@ -168,7 +168,8 @@ impl Clients {
             match self.next_message() {
                 Some((_, FromClient::Interval(sample))) => hooks.interval(&sample),
                 Some((index, FromClient::Done(output))) => {
-                    self.apply_stone_wall(&output);
+                    let done = output.workers.iter().map(|worker| worker.done_at_ns);
+                    self.apply_stone_wall(done.max().unwrap_or_default());
                     self.children[index].settled = true;
                     outputs[index] = Some(*output);
                 }
@@ -177,6 +178,7 @@ impl Clients {
                     first_error.get_or_insert(self.failure(index, &message));
                 }
                 Some((_, FromClient::Turned)) => hooks.turned(),
+                Some((_, FromClient::LoadEnded { at_ns })) => self.apply_stone_wall(at_ns),
                 Some((_, FromClient::Ready | FromClient::Alive)) | None => {}
             }
             if let Some(error) = self.first_lost().or_else(|| self.first_quiet()) {
@@ -238,9 +240,8 @@ impl Clients {
         self.children.iter_mut().for_each(|client| client.quiet_ns = 0);
     }
 
-    /// Ends the trial for all where the client of `output` is the first to be done and that ends it.
-    fn apply_stone_wall(&mut self, output: &ClientOutput) {
-        let done_ns = output.workers.iter().map(|worker| worker.done_at_ns).max().unwrap_or_default();
+    /// Ends the trial for all where the client that was done at `done_ns` is the first and that ends it.
+    fn apply_stone_wall(&mut self, done_ns: u64) {
         if let Some(times) = self.wall.take() {
             self.send_all(&ToClient::Go(WindowTimes { measure_until_ns: done_ns, ..times }));
         }

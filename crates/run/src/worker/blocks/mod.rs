@@ -11,7 +11,7 @@ use narrows_model::workload::Order;
 use permutation::Pass;
 pub(super) use permutation::Permutation;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use walk::{SequentialWalk, Stride};
+use walk::{SequentialWalk, Stride, StrideTurns};
 use zipf::Zipf;
 
 mod permutation;
@@ -61,6 +61,11 @@ impl WorkerPartition {
     }
 }
 
+/// Where the first block of a worker's part is.
+pub(crate) fn first_offset_bytes(assignment: &Assignment, worker_index: u32) -> u64 {
+    Blocks::new(assignment, worker_index).first_bytes
+}
+
 impl Blocks {
     /// The order of worker `worker_index`, drawn from the assignment's seed where it is random.
     pub(super) fn new(assignment: &Assignment, worker_index: u32) -> Self {
@@ -82,8 +87,10 @@ impl Blocks {
                 (BlockSequence::Walk(SequentialWalk::forward(own_bytes, mixed)), own)
             }
             Order::Backward => (BlockSequence::Walk(SequentialWalk::backward(own_bytes, mixed)), own),
-            Order::Stride { stride_bytes } => {
-                (BlockSequence::Stride(Stride::new(own.block_count, stride_bytes / grid_bytes)), own)
+            Order::Stride { stride_bytes, ends_early } => {
+                let turns = if ends_early { StrideTurns::EndEarly } else { StrideTurns::Whole };
+                let stride = Stride::new(own.block_count, stride_bytes / grid_bytes, turns);
+                (BlockSequence::Stride(stride), own)
             }
             Order::Random => (BlockSequence::Pass(Box::new(Pass::new(own.block_count, &mut random))), own),
             Order::RandomWithReplacement => (BlockSequence::Uniform { block_count: total }, whole),

@@ -122,14 +122,24 @@ fn backward_goes_from_the_end_of_a_part_to_its_start_and_again() {
 
 #[test]
 fn stride_visits_blocks_a_distance_apart_and_in_the_end_all_of_them() {
-    let stride = Order::Stride { stride_bytes: 3 * BLOCK };
+    let stride = Order::Stride { stride_bytes: 3 * BLOCK, ends_early: false };
     assert_eq!(visits(&assignment(stride, 8, 1), 0, 9), [0, 3, 6, 1, 4, 7, 2, 5, 0]);
     for (block_count, stride_blocks) in [(1, 1), (7, 2), (64, 8), (10, 16), (100, 7)] {
-        let stride = Order::Stride { stride_bytes: stride_blocks * BLOCK };
+        let stride = Order::Stride { stride_bytes: stride_blocks * BLOCK, ends_early: false };
         let seen = visits(&assignment(stride, block_count, 1), 0, usize::try_from(block_count).unwrap());
         let all: BTreeSet<u64> = seen.into_iter().collect();
         assert_eq!(all.len() as u64, block_count, "{block_count} blocks, {stride_blocks} apart");
     }
+}
+
+#[test]
+fn turns_that_end_early_visit_the_blocks_that_iozone_visits() {
+    // By hand from its conditions: behind block r a turn is over where r + 1 + 3 is at least 8 - 1.
+    let stride = |distance: u64| Order::Stride { stride_bytes: distance * BLOCK, ends_early: true };
+    assert_eq!(visits(&assignment(stride(3), 8, 1), 0, 8), [0, 3, 1, 4, 2, 5, 3, 4]);
+    // No more blocks than the stride: the first one again and again.
+    assert_eq!(visits(&assignment(stride(17), 16, 1), 0, 16), [0; 16]);
+    assert_eq!(visits(&assignment(stride(17), 20, 1), 0, 6), [0, 17, 1, 2, 3, 4]);
 }
 
 #[test]
@@ -255,7 +265,7 @@ fn blocks_of_a_mix_lie_at_multiples_of_their_size_and_within_the_object() {
         Order::Random,
         Order::RandomWithReplacement,
         Order::Zipf { theta: 1.0 },
-        Order::Stride { stride_bytes: 128 << 10 },
+        Order::Stride { stride_bytes: 128 << 10, ends_early: false },
     ];
     for order in orders {
         let mut mixed = assignment(order, 1024 + 5, 3);

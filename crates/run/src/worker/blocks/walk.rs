@@ -50,9 +50,23 @@ impl SequentialWalk {
     }
 }
 
+/// When a turn over the part ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StrideTurns {
+    /// At the last block that the stride meets.
+    Whole,
+    /// Where the block behind the next one that the stride would meet is the last of the part, or beyond: as IOzone's.
+    EndEarly,
+}
+
 /// Blocks a fixed distance apart; each turn over the part starts one block further, until all were visited.
+///
+/// # Source
+/// Of turns that end early: IOzone 3, test 5. Its turns start at their number, modulo the blocks of the part; with no more
+/// blocks than the distance always at the first.
 #[derive(Debug)]
 pub(super) struct Stride {
+    turns: StrideTurns,
     part: u64,
     distance: u64,
     next: u64,
@@ -61,15 +75,20 @@ pub(super) struct Stride {
 
 impl Stride {
     /// Blocks `distance` (at least 1) apart in a part of `part` blocks.
-    pub(super) fn new(part: u64, distance: u64) -> Self {
-        Self { part, distance: distance.max(1), next: 0, turn: 0 }
+    pub(super) fn new(part: u64, distance: u64, turns: StrideTurns) -> Self {
+        Self { turns, part, distance: distance.max(1), next: 0, turn: 0 }
     }
 
     /// The next block of the part.
     pub(super) fn next(&mut self) -> u64 {
         let block = self.next;
         self.next = block.saturating_add(self.distance);
-        if self.next >= self.part {
+        if self.turns == StrideTurns::EndEarly {
+            if self.next.saturating_add(2) >= self.part {
+                self.turn = if self.part <= self.distance { 0 } else { (self.turn + 1) % self.part };
+                self.next = self.turn;
+            }
+        } else if self.next >= self.part {
             self.turn = if self.turn + 1 < self.distance.min(self.part) { self.turn + 1 } else { 0 };
             self.next = self.turn;
         }

@@ -11,13 +11,17 @@ use crate::assignment::{Assignment, ObjectStep};
 use narrows_engines::request::OBJECT_LISTED;
 use narrows_engines::{Clock, IoRequest, Slot};
 use narrows_model::Op;
+use narrows_model::workload::{ObjectDraws, ObjectSet};
 use pool::ObjectPool;
+use postmark::PostmarkDraws;
 use sequence::ObjectSequence;
 
 pub(crate) use pool::object_bytes;
 
+mod mersenne;
 mod one_by_one;
 mod pool;
+mod postmark;
 mod sequence;
 #[cfg(test)]
 mod tests;
@@ -41,24 +45,30 @@ impl ObjectRequest {
 /// The objects of one worker, and what it does to them.
 #[derive(Debug)]
 pub(super) struct ObjectLoad {
-    pool: ObjectPool,
-    law: ObjectSequence,
+    choices: ObjectChoices,
     /// What kinds of requests there are, in the order in which they are counted.
     ops: Vec<Op>,
     /// The request that is in flight, or was last.
     last: Option<ObjectRequest>,
 }
 
-impl ObjectLoad {
-    /// Those of worker `worker_index`; `None` where the load is not of objects.
-    pub(super) fn new(assignment: &Assignment, worker_index: u32) -> Option<Self> {
-        let set = assignment.cell.workload.objects?;
+/// What is there, and what decides the next request.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one for each worker, made once and never moved")]
+enum ObjectChoices {
+    Own { pool: ObjectPool, law: ObjectSequence },
+    Postmark(Box<PostmarkDraws>),
+}
+
+impl ObjectChoices {
+    /// Those of a worker with `part` of the set, where earlier trials have left them.
+    fn own(assignment: &Assignment, set: &ObjectSet, worker_index: u32) -> Self {
         let workers = assignment.cell.workload.workers.max(1);
         let part = part_of(set.count, worker_index, workers);
-        let mut pool = ObjectPool::new(&set, assignment.client_index, part, (worker_index, workers));
+        let mut pool = ObjectPool::new(set, assignment.client_index, part, (worker_index, workers));
         for step in &assignment.object_steps {
             let mut law = ObjectSequence::new(step, assignment.client_index, worker_index, &pool);
-            for _ in 0..step.done.get(worker_index as usize).copied().unwrap_or(0) {
+            for _ in 0..step.done_by(worker_index) {
                 if law.next(&mut pool).is_none() {
                     break;
                 }
@@ -66,18 +76,43 @@ impl ObjectLoad {
             law.settle(&mut pool);
         }
         let own = ObjectStep::from_assignment(assignment);
+        Self::Own { law: ObjectSequence::new(&own, assignment.client_index, worker_index, &pool), pool }
+    }
+
+    /// The same by PostMark's draws.
+    fn postmark(assignment: &Assignment, set: &ObjectSet, worker_index: u32) -> Self {
+        let mut draws = Box::new(PostmarkDraws::new(set, assignment.client_index));
+        for step in &assignment.object_steps {
+            draws.begin(step);
+            for _ in 0..step.done_by(worker_index) {
+                if draws.next().is_none() {
+                    break;
+                }
+            }
+        }
+        draws.begin(&ObjectStep::from_assignment(assignment));
+        Self::Postmark(draws)
+    }
+}
+
+impl ObjectLoad {
+    /// Those of worker `worker_index`; `None` where the load is not of objects.
+    pub(super) fn new(assignment: &Assignment, worker_index: u32) -> Option<Self> {
+        let set = assignment.cell.workload.objects?;
+        let choices = match set.draws {
+            ObjectDraws::Own => ObjectChoices::own(assignment, &set, worker_index),
+            ObjectDraws::Postmark => ObjectChoices::postmark(assignment, &set, worker_index),
+        };
         let ops = assignment.cell.workload.ops().iter().map(|share| share.op).collect();
-        Some(Self {
-            law: ObjectSequence::new(&own, assignment.client_index, worker_index, &pool),
-            pool,
-            ops,
-            last: None,
-        })
+        Some(Self { choices, ops, last: None })
     }
 
     /// The next request; `None` when each object was visited or all transactions are done.
     fn next(&mut self) -> Option<ObjectRequest> {
-        self.last = self.law.next(&mut self.pool);
+        self.last = match &mut self.choices {
+            ObjectChoices::Own { pool, law } => law.next(pool),
+            ObjectChoices::Postmark(draws) => draws.next(),
+        };
         self.last
     }
 
@@ -95,7 +130,10 @@ impl ObjectLoad {
     #[cold]
     pub(super) fn failed(&mut self) {
         if let Some(last) = self.last.take() {
-            self.pool.undo(last);
+            match &mut self.choices {
+                ObjectChoices::Own { pool, .. } => pool.undo(last),
+                ObjectChoices::Postmark(draws) => draws.undo(last),
+            }
         }
     }
 }

@@ -224,7 +224,8 @@ fn what_failed_is_not_there() {
     for _ in 0..500 {
         assert_eq!(objects.next().map(|draw| draw.op), Some(Op::Put));
         objects.failed();
-        assert_eq!(objects.pool.len(), 10);
+        let ObjectChoices::Own { pool, .. } = &objects.choices else { panic!() };
+        assert_eq!(pool.len(), 10);
     }
 }
 

@@ -72,3 +72,26 @@ fn requests_that_are_never_answered_are_told_and_not_taken_for_the_sync() {
     let (output, _) = run(&hanging, &StopFlag::default());
     assert!(!output.complete && output.errors.iter().any(|error| error.errno == "NO_ANSWER"));
 }
+
+#[test]
+fn a_load_that_ends_apart_notes_its_sync_beside_its_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut apart = assignment(&device(2, Vec::new()), &folder, 2);
+    apart.cell.workload.op = narrows_model::Op::Write;
+    apart.cell.workload.sync = SyncPolicy::AfterEnd;
+    apart.cell.workload.edges.ends_apart = true;
+    apart.cell.stop.ops_max = Some(1000);
+    let clock = Arc::new(VirtualClock::default());
+    let (output, _) = run_on(&clock, TIMES, &apart, &StopFlag::default(), |engine| {
+        Box::new(Twisted(engine, SlowSync { clock: Arc::clone(&clock), sync_ns: 400 * MS }))
+    });
+    assert_eq!((output.op_count, output.complete), (1000, true), "{:?}", output.errors);
+    let ended_ns = output.ended_at_ns.unwrap();
+    assert!(ended_ns.abs_diff(output.done_at_ns + 400 * MS) <= 2 * MS, "{ended_ns} {}", output.done_at_ns);
+    let clients = [crate::assignment::ClientOutput { client_index: 0, workers: vec![output] }];
+    let trial = crate::gather::trial_output(&apart.cell, 0, TIMES, &clients, "host");
+    let apart_ns = trial.ended_ns.unwrap().0 - trial.last_done_ns.0;
+    assert!(apart_ns.abs_diff(400 * MS) <= 2 * MS, "{apart_ns}");
+    let (_, plain, _) = synced(None);
+    assert_eq!(plain.ended_at_ns, None);
+}

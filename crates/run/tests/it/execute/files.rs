@@ -1,6 +1,7 @@
 //! Files that a cell makes, passes over once, keeps or only reads.
 
 use super::*;
+use narrows_model::engine::EngineId;
 
 #[test]
 fn a_cell_that_goes_once_over_its_file_moves_just_its_bytes() {
@@ -207,4 +208,26 @@ fn a_mix_of_reads_and_writes_on_a_file_is_counted_by_kind() {
     assert_eq!(kinds, [Op::Read, Op::Write, Op::Sync]);
     assert_eq!(trial.by_kind.iter().map(|kind| kind.op_count).sum::<u64>(), trial.op_count);
     clean_up(&mut site);
+}
+
+#[test]
+fn each_sync_after_writes_is_timed_by_itself_whatever_the_engine() {
+    let (folder, stop) = (folder(), StopFlag::default());
+    let engines = [(EngineId::Psync, 1), (EngineId::Uring, 4), (EngineId::Mmap, 1), (EngineId::Stdio, 1)];
+    for (engine, queue_depth) in engines {
+        let workload = Workload {
+            engine: Some(engine),
+            sync: SyncPolicy::Every(4),
+            queue_depth,
+            ..writing(64 << 10, 1)
+        };
+        let cells = vec![cell(folder.path().to_str().unwrap(), workload, true)];
+        let (mut events, mut site) = (Vec::new(), site(&stop));
+        execute(&plan(cells), Nanos(0), &mut site, None, &mut events).unwrap();
+        let trial = trials(&events)[0];
+        let syncs = trial.syncs.as_ref().unwrap_or_else(|| panic!("{engine:?}: {trial:?}"));
+        assert_eq!((trial.op_count, syncs.count()), (64, 16), "{engine:?}");
+        assert!(syncs.max_ns() <= trial.response.max_ns(), "{engine:?}: a sync is a part of its write");
+        assert!(clean_up(&mut site).is_empty());
+    }
 }

@@ -55,7 +55,7 @@ pub(super) fn mix_of_blocks_once_each(subject: &Subject<'_>) -> Option<Clash> {
 }
 
 pub(super) fn stride_of_blocks(subject: &Subject<'_>) -> Option<Clash> {
-    let Order::Stride { stride_bytes } = subject.load.order else { return None };
+    let Order::Stride { stride_bytes, .. } = subject.load.order else { return None };
     let block =
         subject.load.blocks().into_iter().find(|share| !stride_bytes.is_multiple_of(share.block_bytes.0))?;
     let block = block.block_bytes;
@@ -80,7 +80,7 @@ pub(super) fn stride_missing(subject: &Subject<'_>) -> Option<Clash> {
 }
 
 pub(super) fn stride_over_file(subject: &Subject<'_>) -> Option<Clash> {
-    let Order::Stride { stride_bytes } = subject.load.order else { return None };
+    let Order::Stride { stride_bytes, .. } = subject.load.order else { return None };
     let file = subject.load.file_bytes;
     if stride_bytes < file.0 || stride_bytes == 0 {
         return None;

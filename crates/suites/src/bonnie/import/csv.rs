@@ -2,7 +2,7 @@
 //!
 //! The header that 2.00 prints with `-x` names 48 columns for 50 fields, so names are no help. Not here: their meaning.
 
-use super::run::{BonnieFigure, BonnieRun};
+use super::run::{BonnieFigure, BonnieRun, LinkKind};
 use crate::bonnie::DATA_PHASES;
 use crate::bonnie::layout::{CsvLayout, V1_03, V1_96, V1_98};
 use crate::import::source::{TextLine, TextWord, fields, lines};
@@ -105,7 +105,10 @@ fn read_by_layout(layout: &CsvLayout, row: &[TextWord<'_>], findings: &mut Findi
     run.concurrency = count(layout.concurrency);
     run.seeks = count(layout.seeks);
     run.seek_processes = count(layout.seeks.map(|index| index + 1));
+    run.has_chunk_field = layout.chunk.is_some();
     run.files = field(layout.files()).and_then(|files| leading(&files.text));
+    let mut sizes = [layout.files(), layout.files() + 1].into_iter().filter_map(field);
+    run.links = sizes.find_map(|word| LinkKind::named(&word.text));
     for (index, figure) in run.figures.iter_mut().enumerate() {
         let at = if index < DATA_PHASES {
             layout.data + 2 * index

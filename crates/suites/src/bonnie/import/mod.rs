@@ -9,9 +9,12 @@ mod text;
 use crate::import::completion::AS_DEVICE;
 use crate::import::source::lines;
 use crate::import::{Import, ImportOptions, Importer};
-use narrows_model::Observations;
+use narrows_model::counters::Role;
 use narrows_model::located::{Complaint, Findings};
+use narrows_model::observation::ObservedOp;
+use narrows_model::quantity::amount;
 use narrows_model::units::ratio;
+use narrows_model::{Bytes, Observation, Observations};
 use run::BonnieRun;
 
 /// The importer.
@@ -21,12 +24,14 @@ pub(crate) static IMPORTER: Importer = Importer {
     definition: "A line of CSV for each run: 27 fields in version 1.03, 48 in 1.96 and 1.97, 50 in 1.98 and 2.00, \
                  distinguished by their first fields; or the text tables of 1.03 if there is no such line, each \
                  figure by its column. Other text is ignored. `+++++` is too fast to time (under 0.5 s): a lower \
-                 bound, not zero; a blank was not run. With `--as-device N` the block figures become ceilings of N \
+                 bound, not zero; a blank was not run, and a blank size of an I/O is unknown. Links (`-n N:-1`, `N:-2`) \
+                 are no files, and are named. With `--as-device N` the block figures become ceilings of N \
                  devices.",
     source: "bonnie++ by Russell Coker: the programs of Debian, their manual page and bon_csv2txt",
     example: "fs2,10G,38476,95,49354,14,23415,5,35808,72,63971,5,557.3,0,16,3113,99,+++++,+++,...",
     takes: &[AS_DEVICE],
     looks_like,
+    reads_tables: false,
     read,
 };
 
@@ -53,9 +58,14 @@ fn read(text: &str, completion: &ImportOptions, findings: &mut Findings<'_>) -> 
             run.name = format!("{} #{count}", run.name);
         }
         made.remarks.extend(remarks(run));
-        match completion.device_count {
-            Some(count) => made.observations.ceilings.extend(run.ceilings(count)),
-            None => made.observations.observations.extend(run.observations()),
+        if let Some(count) = completion.device_count {
+            made.observations.ceilings.extend(run.ceilings(count));
+        } else {
+            let mut all = run.observations();
+            if completion.client_memory.is_none() {
+                made.remarks.extend(assume_memory(run, &mut all));
+            }
+            made.observations.observations.extend(all);
         }
     }
     if completion.device_count.is_some() {
@@ -65,6 +75,30 @@ fn read(text: &str, completion: &ImportOptions, findings: &mut Findings<'_>) -> 
         made.remarks.push("Only ceilings: add the [[observation]]s that they apply to.".to_owned());
     }
     made
+}
+
+/// Rewriting at such a share of reading and then writing each block, and with so little CPU, waits for the disk twice a block.
+const COMPOSED_SHARE: std::ops::RangeInclusive<f64> = 0.5..=1.1;
+const WAITING_CPU: f64 = 50.0;
+
+/// Adds the most memory that the machine can have had, where rewriting shows that the file was not in it: bonnie++ refuses a
+/// file below twice the memory. What was assumed.
+fn assume_memory(run: &BonnieRun, all: &mut [Observation]) -> Option<String> {
+    let (share, cpu_percent) = (composed_share(run)?, run.cpu_percent("rewrite")?);
+    let memory = Bytes(run.file_bytes? / 2);
+    if !COMPOSED_SHARE.contains(&share) || cpu_percent > WAITING_CPU {
+        return None;
+    }
+    for one in all.iter_mut().filter(|one| one.op != ObservedOp::Metadata) {
+        one.memory_bytes.insert(Role::Client, memory);
+    }
+    Some(format!(
+        "{}: memory of {} is assumed, the most that bonnie++ accepts a file of {} for: rewriting waits for the disk, with \
+         {cpu_percent} % CPU; --memory replaces it.",
+        run.name,
+        amount(memory),
+        amount(Bytes(run.file_bytes?))
+    ))
 }
 
 fn no_block_figures() -> Complaint {
@@ -93,11 +127,15 @@ fn remarks(run: &BonnieRun) -> Vec<String> {
 
 /// Rewriting against reading and then writing each block at the rates of the block tests.
 fn rewrite(run: &BonnieRun) -> Option<String> {
-    let (read, write, rewrite) = (run.rate("get_block")?, run.rate("put_block")?, run.rate("rewrite")?);
-    let composed = ratio(1.0, ratio(1.0, read)? + ratio(1.0, write)?)?;
-    let share = ratio(rewrite, composed)? * 100.0;
+    let share = composed_share(run)? * 100.0;
     Some(format!(
         "{}: rewrite is {share:.0} % of 1/(1/read + 1/write): what limits block reads and writes limits it too.",
         run.name
     ))
+}
+
+/// The rate of rewriting over that of reading and then writing each block at the rates of the block tests.
+fn composed_share(run: &BonnieRun) -> Option<f64> {
+    let (read, write, rewrite) = (run.rate("get_block")?, run.rate("put_block")?, run.rate("rewrite")?);
+    ratio(rewrite, ratio(1.0, ratio(1.0, read)? + ratio(1.0, write)?)?)
 }

@@ -8,7 +8,7 @@ use narrows_model::observation::{Capacity, Ceiling, CeilingBasis, ObservedOp, Qu
 use narrows_model::units::{BytesPerSec, OpsPerSec};
 use narrows_model::{Bytes, Observation, Op, Segment};
 
-/// Bytes of an I/O where none are printed: its own default.
+/// Bytes of an I/O where the format has no place for them but the size, and none are printed: its own default.
 const CHUNK_BYTES: u64 = 8192;
 /// Seeks and their processes where none are printed: the constants of 1.03.
 const SEEKS: (f64, f64) = (8192.0, 3.0);
@@ -48,6 +48,24 @@ pub(super) enum BonnieFigure {
     Rate(f64, Option<f64>),
 }
 
+/// A kind of link that is created in the place of files (`-n N:-1`, `-n N:-2`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LinkKind {
+    Hard,
+    Symbolic,
+}
+
+impl LinkKind {
+    /// The one that is printed as the size of files: `link`, or `16:symlink` behind their number.
+    pub(super) fn named(text: &str) -> Option<Self> {
+        match text.rsplit(':').next()? {
+            "link" => Some(Self::Hard),
+            "symlink" => Some(Self::Symbolic),
+            _ => None,
+        }
+    }
+}
+
 /// One run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct BonnieRun {
@@ -55,6 +73,10 @@ pub(super) struct BonnieRun {
     pub name: String,
     pub file_bytes: Option<u64>,
     pub chunk_bytes: Option<u64>,
+    /// The format has a field for the bytes of an I/O: where it is blank they are unknown.
+    pub has_chunk_field: bool,
+    /// What is created in the place of files.
+    pub links: Option<LinkKind>,
     /// In thousands of 1024.
     pub files: Option<f64>,
     pub seeks: Option<f64>,
@@ -77,6 +99,15 @@ impl BonnieRun {
         }
     }
 
+    /// The CPU share of a test in percent, where it is printed.
+    pub(super) fn cpu_percent(&self, test: &str) -> Option<f64> {
+        let index = PHASES.iter().position(|phase| phase.name == test)?;
+        match self.figures.get(index) {
+            Some(BonnieFigure::Rate(_, cpu_percent)) => *cpu_percent,
+            _ => None,
+        }
+    }
+
     /// Tests that ended before they could be timed.
     pub(super) fn too_fast(&self) -> Vec<&'static str> {
         let all = PHASES.iter().zip(&self.figures);
@@ -91,7 +122,7 @@ impl BonnieRun {
     fn observation(&self, index: usize) -> Option<Observation> {
         let phase = PHASES.get(index)?;
         let mut one = Observation {
-            id: format!("{} {}", self.name, name_of(phase)),
+            id: format!("{} {}{}", self.name, name_of(phase), self.links_of(index)),
             op: op_of(phase),
             block_bytes: self.block_bytes(index).map(Bytes),
             file_bytes: self.moved_bytes(index).map(Bytes),
@@ -122,11 +153,22 @@ impl BonnieRun {
         Some(one)
     }
 
+    /// What a test of names is about, where that is not files.
+    fn links_of(&self, index: usize) -> &'static str {
+        match self.links.filter(|_| index >= DATA_PHASES) {
+            None => "",
+            Some(LinkKind::Hard) => " of hard links",
+            Some(LinkKind::Symbolic) => " of symbolic links",
+        }
+    }
+
     /// Bytes of a request; none of operations on names.
     fn block_bytes(&self, index: usize) -> Option<u64> {
         match index {
             0 | 3 => Some(1),
-            index if index < DATA_PHASES => self.chunk_bytes.or(Some(CHUNK_BYTES)),
+            index if index < DATA_PHASES => {
+                self.chunk_bytes.or((!self.has_chunk_field).then_some(CHUNK_BYTES))
+            }
             _ => None,
         }
     }

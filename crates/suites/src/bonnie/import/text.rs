@@ -4,7 +4,7 @@
 //! them). Its line of CSV is right.
 
 use super::csv::{figure, leading, sizes};
-use super::run::BonnieRun;
+use super::run::{BonnieRun, LinkKind};
 use crate::bonnie::DATA_PHASES;
 use crate::import::source::{TextLine, TextWord, lines, words};
 use narrows_model::located::{Complaint, Findings};
@@ -207,6 +207,7 @@ fn names(
     }
     let Some(run) = runs.get_mut(index) else { return };
     run.files = leading(&files.text);
+    run.links = LinkKind::named(&files.text);
     place(run, DATA_PHASES, &row, findings);
 }
 

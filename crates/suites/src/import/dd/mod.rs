@@ -25,6 +25,7 @@ pub(crate) static IMPORTER: Importer = Importer {
     example: EXAMPLE,
     takes: &[],
     looks_like,
+    reads_tables: false,
     read,
 };
 

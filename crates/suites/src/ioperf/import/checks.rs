@@ -4,7 +4,8 @@
 //! A check that fails becomes a claim, so that the diagnosis reports it.
 
 use super::TESTS;
-use super::rows::{FIGURES, IoperfImportRow, IoperfImportRowKind, hosts_of};
+use super::cells::FIGURES;
+use super::rows::{IoperfImportRow, IoperfImportRowKind, hosts_of};
 use narrows_analysis::SHORT_RUN_S;
 use narrows_model::observation::Claim;
 use narrows_model::units::ratio;

@@ -3,7 +3,9 @@
 //! `rows` reads the table, as text, HTML or CSV; `checks` computes its figures again; here rows become observations.
 //! Deliberately absent: running it.
 
+mod cells;
 mod checks;
+mod glued;
 mod html;
 mod rows;
 
@@ -37,13 +39,15 @@ pub(crate) static IMPORTER: Importer = Importer {
     name: "ioperf",
     title: "IOPerf",
     definition: "The table of results, a row for each run: tag, file size in KB, and KB/sec, RealKB/sec and CPU% of \
-                 fwrite, fread, putc, getc and seek. As text, as HTML, or as CSV with the columns' names. A first row \
+                 fwrite, fread, putc, getc and seek. As text (columns that run together are separated by the two digits of each figure), as HTML, or as CSV with the \
+                 columns' names. A section called local is of the server itself. A first row \
                  `<pattern*>` with the hosts below it is one run of all of them. `--block` gives the buffer, \
                  `--processes` the number of processes of which an NPV row is the mean.",
     source: "IOPerf at the RHIC Computing Facility (STAR, 2002), its published tables",
     example: "rcas6001 400000 173.47 43478.26 0.40 254777.07 253164.56 100.64 ...",
     takes: &[BLOCK, PROCESSES, SECTION, LOCAL_SECTIONS],
     looks_like: rows::looks_like,
+    reads_tables: true,
     read,
 };
 
@@ -54,7 +58,8 @@ fn read(text: &str, completion: &ImportOptions, findings: &mut Findings<'_>) -> 
     }
     rows::known_sections(&rows, &completion.sections, SECTION, findings);
     let rows = rows::of_sections(rows, &completion.sections);
-    let (claims, remarks) = checks::checks(&rows);
+    let (claims, mut remarks) = checks::checks(&rows);
+    remarks.extend(local_by_name(&rows, completion));
     let head = Observations { title: "IOPerf".to_owned(), claims, ..Observations::default() };
     let mut made = Import { observations: head, remarks, ..Import::default() };
     let mut index = 0;
@@ -158,6 +163,28 @@ fn is_local(row: &IoperfImportRow, completion: &ImportOptions) -> bool {
         LocalResults::Sections(sections) => {
             row.section.as_ref().is_some_and(|section| sections.contains(section))
         }
-        LocalResults::None | LocalResults::All => false,
+        LocalResults::None => row.section.as_deref().is_some_and(is_called_local),
+        LocalResults::All => false,
     }
+}
+
+/// Whether a section is one of the server itself by its name, such as `server-local`.
+fn is_called_local(section: &str) -> bool {
+    section.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word.eq_ignore_ascii_case(LOCAL))
+}
+
+/// Which sections were taken as measured without a network because of their names.
+fn local_by_name(rows: &[IoperfImportRow], completion: &ImportOptions) -> Option<String> {
+    if completion.local != LocalResults::None {
+        return None;
+    }
+    let mut names: Vec<&str> =
+        rows.iter().filter_map(|row| row.section.as_deref()).filter(|name| is_called_local(name)).collect();
+    names.dedup();
+    let first = names.first()?;
+    Some(format!(
+        "Taken as measured on the server itself by its name: {}; --local={first} says so too, and another section \
+         replaces it.",
+        names.join(", ")
+    ))
 }

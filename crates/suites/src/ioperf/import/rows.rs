@@ -2,14 +2,13 @@
 //!
 //! A row ends in fifteen figures; the file size and the tag are before them. Not here: what the figures mean.
 
-use super::html;
-use crate::import::source::{TextLine, TextWord, fields, lines, words};
+use super::cells::{FIGURES, cells, figure_count};
+use super::{glued, html};
+use crate::import::source::{TextLine, TextWord, fields, lines};
 use crate::ioperf::TESTS;
 use crate::ioperf::native::COLUMNS;
 use narrows_model::located::{Complaint, Findings, Span};
 
-/// Figures of a row: three for each of five tests.
-pub(super) const FIGURES: usize = TESTS.len() * COLUMNS.len();
 /// The largest rate and the largest file that can be meant, in KB.
 const KB_MAX: f64 = 1e12;
 /// More than a hundred cores are no CPU share of one process.
@@ -59,38 +58,50 @@ impl IoperfImportRow {
 /// Whether `text` looks like such a table.
 pub(super) fn looks_like(text: &str) -> bool {
     let spaceless: String = text.chars().take(64 << 10).filter(|c| !c.is_whitespace()).collect();
-    spaceless.contains("RealKB/sec")
-        || text.contains("fwrite_kb_per_s")
-        || lines(text).take(200).any(|line| tail(&cells(line)).is_some_and(|count| count >= FIGURES))
+    spaceless.contains("RealKB/sec") || text.contains("fwrite_kb_per_s") || has_row(text)
+}
+
+/// Whether one of the first lines is a row, also one whose columns run together.
+fn has_row(text: &str) -> bool {
+    let mut all: Vec<Vec<TextWord<'_>>> = lines(text).take(200).map(cells).collect();
+    glued::split_all(&mut all);
+    all.iter().any(|row| figure_count(row) >= FIGURES)
 }
 
 /// Every row of `text`.
 pub(super) fn rows(text: &str, findings: &mut Findings<'_>) -> Vec<IoperfImportRow> {
-    let header = lines(text).find(|line| !line.text.trim().is_empty());
-    match header.filter(|line| line.text.contains("fwrite_kb_per_s")) {
+    match lines(text).find(|line| line.text.contains("fwrite_kb_per_s")) {
         Some(header) => named(text, header, findings),
         None if html::is_table(text) => {
             html::rows(text).iter().filter_map(|cells| row(cells, findings)).collect()
         }
-        None => lines(text).filter_map(|line| row(&cells(line), findings)).collect(),
+        None => apart(text, findings),
     }
 }
 
-fn cells(line: TextLine<'_>) -> Vec<TextWord<'_>> {
-    words(line, |c| c.is_ascii_whitespace() || c == '|' || c == ',')
-}
-
-/// How many numbers the cells end in.
-fn tail(cells: &[TextWord<'_>]) -> Option<usize> {
-    let count = cells.iter().rev().take_while(|cell| cell.number().is_some()).count();
-    (count > 0).then_some(count)
+/// Rows of plain text, whose columns may run together.
+fn apart(text: &str, findings: &mut Findings<'_>) -> Vec<IoperfImportRow> {
+    let mut all: Vec<Vec<TextWord<'_>>> = lines(text).map(cells).collect();
+    glued::split_all(&mut all);
+    let has_sizes = all.iter().any(|row| figure_count(row) == FIGURES + 1);
+    let mut rows = Vec::new();
+    for cells in &all {
+        match glued::complaint(cells, has_sizes) {
+            Some(complaint) => {
+                let span = cells.first().zip(cells.last()).map(|(a, b)| a.span.start..b.span.end);
+                findings.add(&span.unwrap_or(0..0), complaint);
+            }
+            None => rows.extend(row(cells, findings)),
+        }
+    }
+    rows
 }
 
 /// The row that `cells` are; `None` for a line of words.
 fn row(cells: &[TextWord<'_>], findings: &mut Findings<'_>) -> Option<IoperfImportRow> {
     /// Headings and sentences may also contain fewer numbers than this.
     const SENTENCE_MAX: usize = 3;
-    let numbers = tail(cells)?;
+    let numbers = Some(figure_count(cells)).filter(|count| *count > 0)?;
     let (first, last) = (cells.first()?, cells.last()?);
     let span = first.span.start..last.span.end;
     let is_torn = cells.iter().filter(|cell| cell.number().is_some()).count() > SENTENCE_MAX;
@@ -184,7 +195,8 @@ fn named(text: &str, header: TextLine<'_>, findings: &mut Findings<'_>) -> Vec<I
             .add(&header.span(), Complaint::new("", found, allowed, "give the table with its whole header"));
         return Vec::new();
     }
-    let after = lines(text).filter(|line| line.start > header.start && !line.text.trim().is_empty());
+    // A line without a comma is none of the table, such as a prompt behind it.
+    let after = lines(text).filter(|line| line.start > header.start && line.text.contains(','));
     after
         .filter_map(|line| {
             let cells = fields(line, |c| c == ',');

@@ -42,6 +42,7 @@ pub(crate) static IMPORTER: Importer = Importer {
     example: "262144 64 115506 122981 229070 229314 133219 129767",
     takes: &[],
     looks_like,
+    reads_tables: false,
     read,
 };
 

@@ -44,7 +44,9 @@ pub(super) fn observations(text: &str, findings: &mut Findings<'_>) -> (Vec<Obse
             one.id = format!("{} #{count}", one.id);
         }
         remarks.extend(remark(group, &one.id));
+        let children = children(group, &one);
         all.push(one);
+        all.extend(children);
     }
     (all, remarks)
 }
@@ -164,6 +166,34 @@ fn observation(group: &ThroughputGroup) -> Observation {
         None => {}
     }
     one
+}
+
+/// What the children saw, where the parent's figure is another one: each child's clock stops before its fsync, close and
+/// end, and before others have ended.
+fn children(group: &ThroughputGroup, parent: &Observation) -> Option<Observation> {
+    group.parent?;
+    let sum = group.children;
+    let in_bytes = |rate: f64| Some(BytesPerSec(rate)).filter(|rate| rate.0 <= RATE_MAX);
+    let (ops_per_s, bytes_per_s) = match group.unit {
+        Some(FigureUnit::OpsPerS) => {
+            (Some(OpsPerSec(sum)), group.record_kib.and_then(|record| in_bytes(sum * record * KIB)))
+        }
+        _ => (None, in_bytes(sum * KIB)),
+    };
+    let mut one = Observation {
+        id: format!("{} (children)", parent.id),
+        ops_per_s,
+        bytes_per_s,
+        quality: narrows_model::observation::Quality::UpperBound,
+        note: Some(
+            "the sum of the children's own rates, before the fsync and the close of their files".to_owned(),
+        ),
+        cpu_cores: std::collections::BTreeMap::new(),
+        ..parent.clone()
+    };
+    let pattern = format!("{} (children)", group.what);
+    one.factors.insert("pattern".to_owned(), narrows_model::cell::FactorValue::Text(pattern));
+    Some(one)
 }
 
 fn op(what: &str) -> ObservedOp {

@@ -5,7 +5,8 @@
 use super::cut;
 use crate::import::source::{TextLine, TextWord, lines, number, words};
 use crate::postmark::labels::{
-    CREATED, CREATION_ALONE, DELETED, DELETION_ALONE, MIXED, READ, TOTAL, TRANSACTIONS, UNITS, WRITTEN,
+    APPENDED, CREATED, CREATION_ALONE, DELETED, DELETION_ALONE, MIXED, READ, TOTAL, TRANSACTIONS, UNITS,
+    WRITTEN,
 };
 use narrows_model::located::{Complaint, Findings};
 use narrows_model::observation::Claim;
@@ -22,20 +23,35 @@ pub(super) struct PostmarkReport {
     pub total_s: f64,
     pub transactions_s: f64,
     transactions_per_s: Option<f64>,
-    created: Option<f64>,
+    pub created: Option<f64>,
     pub created_alone: Option<f64>,
     created_alone_per_s: Option<f64>,
-    created_mixed: Option<f64>,
-    deleted: Option<f64>,
+    pub created_mixed: Option<f64>,
+    /// Files that transactions read.
+    pub read: Option<f64>,
+    /// Files that they appended to.
+    pub appended: Option<f64>,
+    pub deleted: Option<f64>,
     pub deleted_alone: Option<f64>,
     deleted_alone_per_s: Option<f64>,
-    deleted_mixed: Option<f64>,
+    pub deleted_mixed: Option<f64>,
     pub bytes_read: f64,
     pub bytes_written: f64,
     /// A terse report gives rates, of which the counts are made.
     is_terse: bool,
-    /// Its clock has more than whole seconds, as that of `narrows suite postmark`.
-    pub has_fractions: bool,
+    /// By what it was timed.
+    pub clock: ReportClock,
+}
+
+/// By what a report was timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum ReportClock {
+    #[default]
+    WholeSeconds,
+    /// Finer times, which are printed: `narrows suite postmark`, verbose.
+    Fine,
+    /// Finer times, which are printed in whole seconds beside rates of the finer ones: the same, terse.
+    FineRates,
 }
 
 impl PostmarkReport {
@@ -43,7 +59,7 @@ impl PostmarkReport {
     /// from their printed rate, which is truncated to a whole number: reading and appending skip some transactions.
     pub(super) fn transactions(&self) -> f64 {
         let counted = self.mixed();
-        if counted > 0.0 {
+        if counted > 0.0 && self.clock != ReportClock::FineRates {
             return counted;
         }
         self.transactions_per_s.unwrap_or(0.0) * self.transactions_s
@@ -64,7 +80,8 @@ impl PostmarkReport {
 
     /// Seconds that a phase took, whole ones of a clock that has no others: its count over its printed rate.
     fn seconds(&self, count: Option<f64>, per_s: Option<f64>) -> Option<f64> {
-        ratio(count?, per_s?).map(|seconds| if self.has_fractions { seconds } else { seconds.round() })
+        let seconds = ratio(count?, per_s?)?;
+        Some(if self.clock == ReportClock::WholeSeconds { seconds.round() } else { seconds })
     }
 
     /// Printed sums and rates, with what they are computed from.
@@ -181,7 +198,7 @@ impl ReportParser {
         let report = &mut self.report;
         if has(TOTAL) {
             report.total_s = count;
-            report.has_fractions = row.first().is_some_and(has_fraction);
+            report.clock = clock_of(&row);
             self.mark_part(0);
         } else if has(TRANSACTIONS) {
             (report.transactions_s, report.transactions_per_s) = (count, per_s);
@@ -200,6 +217,10 @@ impl ReportParser {
         } else if has(DELETED) {
             report.deleted = Some(count);
             self.in_deletion = true;
+        } else if has(APPENDED) {
+            report.appended = Some(count);
+        } else if row.get(1).is_some_and(|word| word.text == READ) {
+            report.read = Some(count);
         } else if let Some(unit) = row.get(1).and_then(|unit| unit_bytes(&unit.text)) {
             if has(READ) {
                 report.bytes_read = count * unit;
@@ -211,8 +232,10 @@ impl ReportParser {
     }
 }
 
-fn has_fraction(seconds: &TextWord<'_>) -> bool {
-    seconds.text.contains('.')
+/// The clock of a line that begins with a time.
+fn clock_of(row: &[TextWord<'_>]) -> ReportClock {
+    let has_fraction = row.first().is_some_and(|seconds| seconds.text.contains('.'));
+    if has_fraction { ReportClock::Fine } else { ReportClock::WholeSeconds }
 }
 
 fn close(reading: Option<ReportParser>, all: &mut Vec<PostmarkReport>, findings: &mut Findings<'_>) {
@@ -249,26 +272,62 @@ fn terse(line: TextLine<'_>, findings: &mut Findings<'_>) -> Option<PostmarkRepo
     let row = words(line, char::is_whitespace);
     let is_one = row.len() == TERSE && row.iter().all(|word| word.number().is_some());
     let values: Vec<f64> = row.iter().filter(|_| is_one).filter_map(|word| checked(word, findings)).collect();
-    let &[total_s, transactions_s, per_s, created, alone, mixed, _, _, deleted, gone, removed, read, written] =
-        values.as_slice()
+    let &[
+        total_s,
+        transactions_s,
+        per_s,
+        created,
+        alone,
+        mixed,
+        reads,
+        appends,
+        deleted,
+        gone,
+        removed,
+        read,
+        written,
+    ] = values.as_slice()
     else {
         return None;
+    };
+    let of_transactions = [per_s, mixed, reads, appends, removed];
+    let clock = match clock_of(&row) {
+        ReportClock::WholeSeconds if !of_transactions.iter().all(|rate| is_count(*rate, transactions_s)) => {
+            ReportClock::FineRates
+        }
+        clock => clock,
+    };
+    // The seconds that make a count of a rate: with whole ones beside finer rates there are no counts, and a second of
+    // each rate is as good as any.
+    let (total_s, transactions_s) =
+        if clock == ReportClock::FineRates { (1.0, 1.0) } else { (total_s, transactions_s) };
+    let alone_of = |all: f64, mixed: f64, rate: f64| match clock {
+        ReportClock::FineRates => Some(rate),
+        _ => Some(all * total_s - mixed * transactions_s).filter(|count| *count > 0.0),
     };
     Some(PostmarkReport {
         total_s,
         transactions_s,
         transactions_per_s: Some(per_s),
         created: Some(created * total_s),
-        created_alone: Some(created * total_s - mixed * transactions_s).filter(|count| *count > 0.0),
+        created_alone: alone_of(created, mixed, alone),
         created_alone_per_s: Some(alone),
         created_mixed: Some(mixed * transactions_s),
+        read: Some(reads * transactions_s),
+        appended: Some(appends * transactions_s),
         deleted: Some(deleted * total_s),
-        deleted_alone: Some(deleted * total_s - removed * transactions_s).filter(|count| *count > 0.0),
+        deleted_alone: alone_of(deleted, removed, gone),
         deleted_alone_per_s: Some(gone),
         deleted_mixed: Some(removed * transactions_s),
         bytes_read: read * total_s,
         bytes_written: written * total_s,
         is_terse: true,
-        has_fractions: row.first().is_some_and(has_fraction),
+        clock,
     })
+}
+
+/// Whether a rate with two digits behind its point is that of a whole number of operations in so many seconds.
+fn is_count(rate: f64, seconds: f64) -> bool {
+    let count = rate * seconds;
+    (count - count.round()).abs() <= 0.0051 * seconds
 }

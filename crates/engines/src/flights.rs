@@ -14,16 +14,16 @@ struct Flight {
 
 /// The requests in flight.
 #[derive(Debug)]
-pub(super) struct RequestFlights {
+pub(crate) struct RequestFlights {
     flights: Vec<Flight>,
     free: Vec<u32>,
     /// Requests that were committed and have not completed.
-    pub(super) started_count: usize,
+    pub(crate) started_count: usize,
 }
 
 impl RequestFlights {
     /// None yet, at most `depth`.
-    pub(super) fn new(depth: u32) -> Self {
+    pub(crate) fn new(depth: u32) -> Self {
         let idle =
             IoRequest { tag: 0, op: Op::Sync, object: 0, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
         let flight = Flight { request: idle, left_count: 0, done_bytes: 0, error: None };
@@ -31,7 +31,7 @@ impl RequestFlights {
     }
 
     /// A new request of `call_count` calls; `None` where the queue is full.
-    pub(super) fn begin(&mut self, request: &IoRequest, call_count: u32) -> Option<u32> {
+    pub(crate) fn begin(&mut self, request: &IoRequest, call_count: u32) -> Option<u32> {
         let index = self.free.pop()?;
         self.flights[index as usize] =
             Flight { request: *request, left_count: call_count, done_bytes: 0, error: None };
@@ -39,17 +39,17 @@ impl RequestFlights {
     }
 
     /// The slot of a request.
-    pub(super) fn slot(&self, index: u32) -> Slot {
+    pub(crate) fn slot(&self, index: u32) -> Slot {
         self.flights[index as usize].request.slot
     }
 
     /// A part of a request has moved bytes, and more of it follow in the same call.
-    pub(super) fn moved(&mut self, index: u32, bytes: u32) {
+    pub(crate) fn moved(&mut self, index: u32, bytes: u32) {
         self.flights[index as usize].done_bytes += bytes;
     }
 
     /// A call of a request has ended; the last one completes it.
-    pub(super) fn call_ended(&mut self, index: u32, result: Result<u32, Errno>, out: &mut Completions) {
+    pub(crate) fn call_ended(&mut self, index: u32, result: Result<u32, Errno>, out: &mut Completions) {
         let flight = &mut self.flights[index as usize];
         match result {
             Ok(bytes) => flight.done_bytes += bytes,

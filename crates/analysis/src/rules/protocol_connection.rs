@@ -1,0 +1,86 @@
+//! One connection to a server on which nothing of ours runs limits the load.
+
+use super::{Basis, Rule, SegmentVerdict, Stance};
+use crate::case::Cases;
+use crate::method::{self, protocol};
+use crate::thresholds::{FREE_RATIO, INFERRED_CONFIDENCE};
+use crate::view::SummaryView;
+use narrows_model::Segment;
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "protocol-connection-limited",
+    slug: "connection_limited",
+    segment: Segment::ClientConnection,
+    title: "as many requests over more connections are faster",
+    definition: "A storage protocol is spoken to a server on which nothing of ours runs. The same requests in flight, \
+                 spread over twice as many connections, move clearly more: what all connections share has room, and one \
+                 connection's window, its slots or the server's thread for it has none. Which of these is not seen, \
+                 which limits the confidence. Nothing is said where one connection moves hot blocks clearly faster, or where each \
+                 write waits for its commit.",
+    formula: "rate over twice the connections, as many in flight >= 1.1 x rate, and above two standard errors; rate \
+              >= 0.7 x hot blocks",
+    source: "Substitution of one stage (asymptotic bounds, Denning and Buzen 1978); X <= W / RTT",
+    example: "1 MiB reads, 16 in flight: 52 MiB/s over one connection, 103 MiB/s over two",
+    how_to_measure: Some("check nfs://HOST/EXPORT/PATH with several requests in flight"),
+    how_to_write: None,
+    run,
+};
+
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    if !cases.view().is_some_and(SummaryView::speaks_protocol) {
+        return Vec::new();
+    }
+    cases.evaluate_cells_over_network(evaluate)
+}
+
+fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
+    let gain = protocol::more_connections(view, cell)?;
+    // One connection that moves hot blocks faster has room, and writes that each wait for a flush wait beside each other
+    // where there are more of them.
+    let memory =
+        protocol::hot(view, cell).and_then(|hot| ratio(cell.rate_bytes_per_s?.0, hot.rate_bytes_per_s?.0));
+    if memory.is_some_and(|share| share < FREE_RATIO) || protocol::is_slow_to_write(view, cell) {
+        return None;
+    }
+    let stance = match gain {
+        gain if gain.is_real() => Stance::Limits,
+        gain if gain.is_none() => Stance::Clears,
+        _ => return None,
+    };
+    let text = format!(
+        "{}: as many requests over twice as many connections give {:.2} times the rate",
+        cell.id, gain.ratio
+    );
+    let load = if stance == Stance::Limits { 1.0 } else { (1.0 / gain.ratio.max(1.0)).min(1.0) * 0.5 };
+    let verdict = SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::Utilisation, load);
+    let verdict = verdict.with_confidence_max(INFERRED_CONFIDENCE).with_load_error(method::error_ratio(cell));
+    let verdict = verdict.with_relief_gain(Some(gain.ratio).filter(|gain| *gain > 1.0));
+    Some(verdict.with_evidence(text, "rate of the path", "ss -ti"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::by_protocol::{named, spoken};
+
+    #[test]
+    fn twice_the_connections_and_twice_the_rate_name_the_connection() {
+        let limited = spoken(|cell| cell.arrival(1.05).over_more_connections(2.0));
+        assert_eq!(named(&limited, "bulk read"), [Segment::ClientConnection]);
+    }
+
+    #[test]
+    fn a_connection_that_moves_hot_blocks_faster_is_not_named() {
+        let behind = spoken(|cell| cell.arrival(4.0).hot(5.0).over_more_connections(2.0));
+        assert_eq!(named(&behind, "bulk read and write"), [Segment::Device]);
+    }
+
+    #[test]
+    fn the_same_rate_over_more_connections_clears_it() {
+        let wire = spoken(|cell| cell.arrival(1.05).over_more_connections(1.0));
+        assert_eq!(named(&wire, "bulk read"), [Segment::NetworkBandwidth]);
+    }
+}

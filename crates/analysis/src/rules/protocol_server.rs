@@ -1,0 +1,116 @@
+//! A server on which nothing of ours runs is what requests wait for: its software, whatever of it.
+
+use super::{Basis, Rule, SegmentVerdict, Stance};
+use crate::case::{Case, Cases};
+use crate::facts::time_per_op_s;
+use crate::method::protocol::{self, WireState};
+use crate::method::{self, EvidenceSource};
+use crate::text;
+use crate::thresholds::{ELIMINATED_CONFIDENCE, FREE_RATIO, INFERRED_CONFIDENCE};
+use crate::view::SummaryView;
+use narrows_model::Segment;
+use narrows_model::counters::Role;
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "protocol-server-bound",
+    slug: "server",
+    segment: Segment::Server,
+    title: "requests wait for the server, on which nothing of ours runs",
+    definition: "A storage protocol is spoken to a server on which nothing of ours runs. With one request in flight, \
+                 what remains of its time in the server's memory without the network's round trip, the block's time on \
+                 the wire and the client's CPU is the server's. With many, the same few blocks from the server's memory \
+                 move hardly more than the path, the wire has room, the client's CPU is not full, and more connections add \
+                 nothing: the server is left. Its CPU, its threads and its protocol were not seen apart, so that the \
+                 whole server is named, with a limited confidence.",
+    formula: "one in flight: T(hot blocks) - round trip (TCP_INFO) - block / wire - client CPU >= half of the time of one \
+              request; many: rate >= 0.7 x hot blocks, wire cleared, client CPU not full, more connections < 1.1 x",
+    source: "Hockney's law and asymptotic bounds (Denning and Buzen 1978), by elimination",
+    example: "4 KiB reads one at a time: 0.31 ms of 0.42 ms in the server; a NULL round trip takes 0.28 ms, of which the \
+              network takes 0.10 ms",
+    how_to_measure: Some("read the server's own CPU and thread counters (top, nfsstat) while the load runs"),
+    how_to_write: None,
+    run,
+};
+
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    let Some(view) = cases.view().filter(|view| view.speaks_protocol()) else { return Vec::new() };
+    cases.evaluate_loads(|case| {
+        let cell = case.cell()?;
+        if method::is_single(cell) { single(view, case, cell) } else { many(view, case, cell) }
+    })
+}
+
+const CAVEAT: &str = "the server's CPU, threads and protocol were not seen apart";
+
+fn single(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
+    let hot_s = time_per_op_s(protocol::hot(view, cell)?)?;
+    let network_s = protocol::network_s(cell)?;
+    let wire_s = cell.block_bytes.as_f64() / protocol::best(view, cell)?.bytes_per_s;
+    let client_s = case.cpu.get(&Role::Client).and_then(|cpu| cpu.s_per_op).unwrap_or(0.0);
+    let part_s = (hot_s.min(time_per_op_s(cell)?) - network_s - wire_s - client_s).max(0.0);
+    let shown = EvidenceSource { counter: "reads of the same few blocks; TCP_INFO", command: "ss -ti" };
+    let verdict =
+        method::time_share(RULE.segment, cell, part_s, "the server's handling of a request", shown)?;
+    let verdict = match protocol::round_trip_s(view) {
+        None => verdict,
+        Some(round_trip_s) => {
+            let text = format!(
+                "the protocol's cheapest round trip takes {}, of which the network takes {}",
+                text::seconds(round_trip_s),
+                text::seconds(network_s.min(round_trip_s)),
+            );
+            verdict.with_evidence(text, "round trips without data; TCP_INFO", "")
+        }
+    };
+    let verdict = verdict.with_confidence_max(INFERRED_CONFIDENCE);
+    Some(verdict.with_evidence(CAVEAT.to_owned(), "", ""))
+}
+
+fn many(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
+    let hot = protocol::hot(view, cell)?;
+    let load = ratio(cell.rate_bytes_per_s?.0, hot.rate_bytes_per_s?.0)?;
+    let wire = protocol::wire(view, cell)?;
+    let more = protocol::more_connections(view, cell);
+    let client_is_full = case.cpu.get(&Role::Client).is_some_and(|cpu| cpu.is_full);
+    let is_left = wire.state == WireState::Free && !client_is_full && more.is_none_or(|gain| !gain.is_real());
+    // Writes that take long though reads do not are the commit's.
+    if load < FREE_RATIO || !is_left || protocol::is_slow_to_write(view, cell) {
+        return None;
+    }
+    let text = format!(
+        "{} moves {}, {} of the {} that the same few blocks of the server's memory move: little is spent behind it",
+        cell.id,
+        text::storage_rate(cell.rate_bytes_per_s?.0),
+        text::percent(load),
+        text::storage_rate(hot.rate_bytes_per_s?.0),
+    );
+    let cap = if more.is_some() { INFERRED_CONFIDENCE } else { ELIMINATED_CONFIDENCE };
+    let verdict =
+        SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::Utilisation, load.min(1.0));
+    let verdict = verdict.with_load_error(method::joint_error(cell, hot)).with_confidence_max(cap);
+    let verdict = verdict.with_evidence(text, "rate of hot blocks", "");
+    Some(verdict.with_evidence(wire.text, wire.counter, "").with_evidence(CAVEAT.to_owned(), "", ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::by_protocol::{named, spoken};
+
+    #[test]
+    fn a_wire_with_room_and_memory_as_slow_as_the_path_leave_the_server() {
+        let slow = spoken(|cell| cell.arrival(4.0).over_more_connections(1.0));
+        assert_eq!(named(&slow, "bulk read"), [Segment::Server]);
+        let entry =
+            slow.diagnosis.limiting.iter().find(|entry| entry.regime.starts_with("bulk read")).unwrap();
+        assert!(entry.evidence.iter().any(|evidence| evidence.text.ends_with(CAVEAT)), "{entry:#?}");
+    }
+
+    #[test]
+    fn a_full_wire_is_not_the_servers() {
+        assert!(!named(&spoken(|cell| cell.arrival(1.05)), "bulk read").contains(&Segment::Server));
+    }
+}

@@ -1,0 +1,444 @@
+//! A region of a unit that a run may write: claimed by a mark in the unit's first block, and cleared at the end.
+//!
+//! A unit that holds anything is never written, unless the address names it by its serial number. What is written is from
+//! the unit's beginning on: the mark, and from the second MiB on the data of each client. Whoever writes checks the mark
+//! first. Two runs that claim one unit within the same moment are distinguished by the mark that is read back.
+
+use super::contents::describe;
+use super::portal::IscsiPortal;
+use super::session::{DEFAULT_OPTIONS, UnitSession};
+use super::unit::UnitFacts;
+use crate::clock::Clock;
+use crate::error::{EngineError, ErrorKind};
+use crate::files::{MARKER, forget_remote, lock_making, note_problem, note_remote};
+use crate::stop::StopFlag;
+use narrows_model::{Bytes, IscsiAddress, UnitClaim};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Where the data of a run begins: what is before is the mark's.
+pub(super) const DATA_AT_BYTES: u64 = 1 << 20;
+/// The part of a unit at its end where partition tables and RAIDs leave marks too.
+const TAIL_BYTES: u64 = 1 << 20;
+/// Wait for each answer while a region is cleared.
+const CLEAR_TIMEOUT_NS: u64 = 10_000_000_000;
+
+/// What is on a unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UnitHolding {
+    /// Nothing at its beginning and end.
+    Nothing,
+    /// What a run of narrows that was killed has left.
+    LeftByRun {
+        /// Where it ends.
+        end_bytes: Bytes,
+    },
+    /// Something else, in words.
+    Other(String),
+}
+
+/// What a unit is, found without changing it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitSurvey {
+    /// Vendor, product and name.
+    pub description: String,
+    /// Its serial number; `None` of a unit without one.
+    pub serial: Option<String>,
+    /// Its length.
+    pub length: Bytes,
+    /// What is on it.
+    pub holding: UnitHolding,
+}
+
+impl UnitSurvey {
+    /// Why it may only be read; `None` where it may be written.
+    #[must_use]
+    pub fn read_only_reason(&self, address: &IscsiAddress) -> Option<String> {
+        let UnitHolding::Other(words) = &self.holding else { return None };
+        if is_consent(address, self.serial.as_deref()) {
+            return None;
+        }
+        let serial = self.serial.as_deref().map_or_else(
+            || "it has no serial number by which it could be named for overwriting".to_owned(),
+            |serial| format!("--overwrite-lun {serial} allows its content to be overwritten"),
+        );
+        Some(format!("LUN {} holds {words} and is only read; {serial}", address.unit))
+    }
+
+    /// Bytes that a run may fill.
+    #[must_use]
+    pub fn room(&self) -> Bytes {
+        Bytes(self.length.0.saturating_sub(DATA_AT_BYTES))
+    }
+}
+
+/// Whether the address names the unit of this serial number for overwriting.
+fn is_consent(address: &IscsiAddress, serial: Option<&str>) -> bool {
+    serial.is_some() && address.overwrite.as_deref() == serial
+}
+
+/// What the unit at `address` is. Nothing is changed; `is_gone` knows whether the run of a mark's line has ended.
+///
+/// # Errors
+/// When the unit cannot be reached or read.
+pub fn survey(
+    address: &IscsiAddress,
+    is_gone: &dyn Fn(&str) -> bool,
+    clock: Arc<dyn Clock>,
+    timeout_ns: u64,
+) -> Result<UnitSurvey, EngineError> {
+    let portal = IscsiPortal::new(address.clone(), clock, timeout_ns, StopFlag::default());
+    let mut session = UnitSession::open(&portal, &DEFAULT_OPTIONS, None, portal.deadline())?;
+    let facts = session.unit_facts()?;
+    let surveyed = surveyed(&mut session, &facts, is_gone);
+    session.log_out();
+    surveyed
+}
+
+fn surveyed(
+    session: &mut UnitSession,
+    facts: &UnitFacts,
+    is_gone: &dyn Fn(&str) -> bool,
+) -> Result<UnitSurvey, EngineError> {
+    let identity = &facts.identity;
+    let parts = [identity.vendor.as_str(), &identity.product, facts.name.as_deref().unwrap_or_default()];
+    let description: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    Ok(UnitSurvey {
+        description: description.join(" "),
+        serial: facts.serial.clone(),
+        length: Bytes(facts.length_bytes()),
+        holding: holding(session, facts, is_gone)?,
+    })
+}
+
+fn holding(
+    session: &mut UnitSession,
+    facts: &UnitFacts,
+    is_gone: &dyn Fn(&str) -> bool,
+) -> Result<UnitHolding, EngineError> {
+    let length_bytes = facts.length_bytes();
+    let head = session.read_blocks(facts, 0, DATA_AT_BYTES.min(length_bytes))?;
+    if let Some(mark) = RegionMark::parse(&head) {
+        return Ok(if is_gone(&mark.owner) && mark.end_bytes <= length_bytes {
+            UnitHolding::LeftByRun { end_bytes: Bytes(mark.end_bytes) }
+        } else {
+            UnitHolding::Other(format!("the data of another run ({})", mark.owner))
+        });
+    }
+    if let Some(words) = describe(&head) {
+        return Ok(UnitHolding::Other(words.to_owned()));
+    }
+    let tail_bytes = length_bytes.saturating_sub(TAIL_BYTES).max(head.len() as u64);
+    Ok(match session.first_non_zero(facts, tail_bytes, length_bytes)? {
+        None => UnitHolding::Nothing,
+        Some(at) => UnitHolding::Other(format!("data near its end, at byte {at}")),
+    })
+}
+
+/// The mark of a claim, as text in the first block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct RegionMark {
+    owner: String,
+    nonce: u64,
+    end_bytes: u64,
+}
+
+impl RegionMark {
+    /// The mark, with zeroes up to a multiple of `whole_bytes`.
+    fn to_bytes(&self, whole_bytes: u64) -> Vec<u8> {
+        let owner: String = self.owner.chars().take(300).filter(|letter| *letter != '\n').collect();
+        let text = format!("{MARKER}\n{owner}\nclaim {:016x}\nend {}\n", self.nonce, self.end_bytes);
+        let mut block = text.into_bytes();
+        let whole = block.len().next_multiple_of(usize::try_from(whole_bytes).unwrap_or(512).max(512));
+        block.resize(whole, 0);
+        block
+    }
+
+    /// The mark at the front of `head`; `None` where there is none, or anything else behind it.
+    fn parse(head: &[u8]) -> Option<Self> {
+        let length = head.iter().position(|byte| *byte == 0)?;
+        let (text, rest) = head.split_at(length);
+        if rest.iter().any(|byte| *byte != 0) {
+            return None;
+        }
+        let mut lines = std::str::from_utf8(text).ok()?.lines();
+        if lines.next()? != MARKER {
+            return None;
+        }
+        let owner = lines.next()?.to_owned();
+        let nonce = u64::from_str_radix(lines.next()?.strip_prefix("claim ")?, 16).ok()?;
+        let end_bytes = lines.next()?.strip_prefix("end ")?.parse().ok()?;
+        Some(Self { owner, nonce, end_bytes })
+    }
+}
+
+/// The bytes of the data of client `index` under `claim`; `None` beyond any unit.
+pub(super) fn client_bytes(claim: UnitClaim, index: u64, length_bytes: u64) -> Option<Range<u64>> {
+    let start = index.checked_mul(claim.stride_bytes)?.checked_add(DATA_AT_BYTES)?;
+    let end = start.checked_add(length_bytes)?;
+    (length_bytes <= claim.stride_bytes).then_some(start..end)
+}
+
+/// Fails where the mark of `claim` is not on the unit; otherwise where the claim ends.
+pub(super) fn check_claim(
+    session: &mut UnitSession,
+    facts: &UnitFacts,
+    claim: UnitClaim,
+) -> Result<u64, EngineError> {
+    let head = session.read_blocks(facts, 0, 4096.min(facts.length_bytes()))?;
+    match RegionMark::parse(&head).filter(|mark| mark.nonce == claim.nonce) {
+        Some(mark) => Ok(mark.end_bytes),
+        None => Err(EngineError::new(ErrorKind::Unsupported, "open", session.portal.name())
+            .detail("the mark of this run is not on the unit: somebody else has written there, or it is another unit")
+            .hint("run again")),
+    }
+}
+
+/// Fails where the unit of a session that was made again is not the one of `facts`, or has lost the mark of the run.
+pub(super) fn check_same(session: &mut UnitSession, facts: &UnitFacts) -> Result<(), EngineError> {
+    let serial = session.serial()?;
+    if serial != facts.serial {
+        let named = |serial: &Option<String>| serial.clone().unwrap_or_else(|| "none".to_owned());
+        let why = format!("its serial number is {}, and was {}", named(&serial), named(&facts.serial));
+        return Err(EngineError::new(ErrorKind::Unsupported, "open", session.portal.name())
+            .detail(format!("after the session was made again it is another unit: {why}"))
+            .hint("see what has changed at the target"));
+    }
+    match session.portal.address.claim {
+        Some(claim) => check_claim(session, facts, claim).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// A region of a unit that this run may write; dropping it clears it.
+#[derive(Debug)]
+pub struct UnitRegion {
+    address: IscsiAddress,
+    portal: IscsiPortal,
+    end_bytes: u64,
+    notes: Vec<String>,
+}
+
+/// What of a unit a run needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RegionNeed {
+    /// Bytes of each client's data.
+    pub client_bytes: Bytes,
+    /// Clients.
+    pub client_count: u32,
+}
+
+impl RegionNeed {
+    /// Bytes from the beginning of one client's data to that of the next.
+    fn stride_bytes(self) -> u64 {
+        self.client_bytes.0.max(1).next_multiple_of(1 << 20)
+    }
+
+    /// Where the region ends, which begins with the unit.
+    #[must_use]
+    pub fn end_bytes(self) -> Bytes {
+        let data_bytes = self.stride_bytes().saturating_mul(u64::from(self.client_count));
+        Bytes(DATA_AT_BYTES.saturating_add(data_bytes))
+    }
+}
+
+impl UnitRegion {
+    /// Claims what `need` states of the unit at `address`, by a mark with `nonce` and `owner`, the line that states which
+    /// run it is of. What a run has left whose line `is_gone` knows to have ended is cleared.
+    ///
+    /// # Errors
+    /// When the unit cannot be reached, is too small, or holds something that the address does not name for overwriting.
+    pub fn claim(
+        address: &IscsiAddress,
+        need: RegionNeed,
+        nonce: u64,
+        owner: &str,
+        is_gone: &dyn Fn(&str) -> bool,
+        clock: Arc<dyn Clock>,
+        timeout_ns: u64,
+    ) -> Result<Self, EngineError> {
+        let portal = IscsiPortal::new(address.clone(), clock, timeout_ns, StopFlag::default());
+        let mut session = UnitSession::open(&portal, &DEFAULT_OPTIONS, None, portal.deadline())?;
+        let facts = session.unit_facts()?;
+        let (stride_bytes, end_bytes) = (need.stride_bytes(), need.end_bytes().0);
+        if end_bytes > facts.length_bytes() {
+            return Err(EngineError::new(ErrorKind::NoSpace, "write to", portal.name())
+                .detail(format!(
+                    "it has {}, and the run needs {end_bytes} bytes",
+                    Bytes(facts.length_bytes())
+                ))
+                .hint("use smaller files, fewer clients or a larger unit"));
+        }
+        let found = surveyed(&mut session, &facts, is_gone)?;
+        let notes = make_room(&mut session, &facts, address, &found, end_bytes)?;
+        let claim = UnitClaim { nonce, stride_bytes };
+        let making = lock_making();
+        let address = IscsiAddress { claim: Some(claim), ..address.clone() };
+        let portal = IscsiPortal { address: address.clone(), ..portal };
+        let region = Self { address, portal, end_bytes, notes };
+        note_remote(&region.key(), region.remover());
+        drop(making);
+        let mark = RegionMark { owner: owner.to_owned(), nonce, end_bytes };
+        // Dropping the region removes what was written.
+        let is_overwritten = matches!(found.holding, UnitHolding::Other(_));
+        let whole_bytes = if is_overwritten { DATA_AT_BYTES } else { facts.block_bytes() };
+        session.write_blocks(&facts, 0, &mark.to_bytes(whole_bytes))?;
+        check_claim(&mut session, &facts, claim)?;
+        session.log_out();
+        Ok(region)
+    }
+
+    /// The address that engines write to.
+    #[must_use]
+    pub fn address(&self) -> &IscsiAddress {
+        &self.address
+    }
+
+    /// What was done before, in sentences.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    fn key(&self) -> String {
+        format!("iscsi:{}", self.address.plain())
+    }
+
+    /// Clears it on a session of its own.
+    fn remover(&self) -> Arc<dyn Fn() -> Result<(), String> + Send + Sync> {
+        let timeout_ns = self.portal.timeout_ns.min(CLEAR_TIMEOUT_NS);
+        let portal = IscsiPortal { timeout_ns, ..self.portal.clone() };
+        let (claim, end_bytes) = (self.address.claim, self.end_bytes);
+        Arc::new(move || cleared(&portal, claim, end_bytes).map_err(|error| error.to_string()))
+    }
+}
+
+impl Drop for UnitRegion {
+    fn drop(&mut self) {
+        if let Err(why) = self.remover()() {
+            note_problem(format!("test data on {}: {why}; the next run there clears it", self.key()));
+        }
+        forget_remote(&self.key());
+    }
+}
+
+/// Clears the data, then the mark: a kill in between leaves what the next run knows.
+fn cleared(portal: &IscsiPortal, claim: Option<UnitClaim>, end_bytes: u64) -> Result<(), EngineError> {
+    let mut session = UnitSession::open(portal, &DEFAULT_OPTIONS, None, portal.deadline())?;
+    let facts = session.unit_facts()?;
+    let head = session.read_blocks(&facts, 0, DATA_AT_BYTES.min(facts.length_bytes()))?;
+    if head.iter().all(|byte| *byte == 0) {
+        // Nothing was written, or it was cleared before.
+        return Ok(());
+    }
+    if RegionMark::parse(&head).map(|mark| mark.nonce) != claim.map(|claim| claim.nonce) {
+        return Err(EngineError::new(ErrorKind::Io, "clear", portal.name())
+            .detail("its beginning was written by somebody else, and nothing was touched"));
+    }
+    session.clear_blocks(&facts, DATA_AT_BYTES, end_bytes)?;
+    session.clear_blocks(&facts, 0, DATA_AT_BYTES)?;
+    session.log_out();
+    Ok(())
+}
+
+/// Clears what a killed run has left, and refuses content that nobody named for overwriting.
+fn make_room(
+    session: &mut UnitSession,
+    facts: &UnitFacts,
+    address: &IscsiAddress,
+    found: &UnitSurvey,
+    end_bytes: u64,
+) -> Result<Vec<String>, EngineError> {
+    let refused = |detail: String, hint: &str| {
+        Err(EngineError::new(ErrorKind::Permission, "write to", session.portal.name())
+            .detail(detail)
+            .hint(hint))
+    };
+    if let Some(named) = address.overwrite.as_ref().filter(|_| !is_consent(address, facts.serial.as_deref()))
+    {
+        let serial = facts.serial.as_deref().unwrap_or("none");
+        return refused(
+            format!("its serial number is {serial}, and {named} was named for overwriting"),
+            "check which unit is meant",
+        );
+    }
+    if let Some(reason) = found.read_only_reason(address) {
+        return refused(reason, "or give a unit that is empty");
+    }
+    match found.holding {
+        UnitHolding::Other(_) => {
+            return Ok(vec![format!(
+                "overwrites the content of the unit {}",
+                facts.serial.as_deref().unwrap_or("")
+            )]);
+        }
+        UnitHolding::LeftByRun { end_bytes: left_bytes } => {
+            session.clear_blocks(facts, DATA_AT_BYTES, left_bytes.0)?;
+            session.clear_blocks(facts, 0, DATA_AT_BYTES)?;
+            return Ok(vec!["cleared what a run that was killed had left".to_owned()]);
+        }
+        UnitHolding::Nothing => {}
+    }
+    match session.first_non_zero(facts, DATA_AT_BYTES, end_bytes)? {
+        Some(at) if !is_consent(address, facts.serial.as_deref()) => {
+            let serial = facts.serial.as_deref().unwrap_or("SERIAL");
+            Err(EngineError::new(ErrorKind::Permission, "write to", session.portal.name())
+                .detail(format!(
+                    "LUN {} is not empty: byte {at} is not zero, where the run would write",
+                    address.unit
+                ))
+                .hint(format!("--overwrite-lun {serial} allows its content to be overwritten")))
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_read_as_it_was_written_and_nothing_else_is_one() {
+        let mark = RegionMark { owner: "narrows, pid 7".to_owned(), nonce: 0xfeed, end_bytes: 9 << 20 };
+        for block_bytes in [512, 4096] {
+            let mut head = mark.to_bytes(block_bytes);
+            assert_eq!(head.len() as u64, block_bytes);
+            assert_eq!(RegionMark::parse(&head), Some(mark.clone()));
+            head[500] = 1;
+            assert_eq!(RegionMark::parse(&head), None, "something else is there too");
+        }
+        for text in
+            ["", "made-by-narrows\n", "made-by-narrows\nx\nclaim z\nend 1\n\0", "x\ny\nclaim 1\nend 1\n\0"]
+        {
+            assert_eq!(RegionMark::parse(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_data_of_clients_does_not_overlap() {
+        let claim = UnitClaim { nonce: 1, stride_bytes: 4 << 20 };
+        assert_eq!(client_bytes(claim, 0, 4 << 20), Some(1 << 20..5 << 20));
+        assert_eq!(client_bytes(claim, 1, 1 << 20), Some(5 << 20..6 << 20));
+        assert_eq!(client_bytes(claim, 0, (4 << 20) + 1), None);
+        assert_eq!(client_bytes(claim, u64::MAX, 1), None);
+    }
+
+    #[test]
+    fn a_unit_that_holds_something_is_written_only_under_its_own_serial_number() {
+        let address = |options: &str| IscsiAddress::parse(&format!("//h/iqn.x/1{options}")).unwrap();
+        let survey = |holding| UnitSurvey {
+            description: String::new(),
+            serial: Some("beaf".to_owned()),
+            length: Bytes(1 << 30),
+            holding,
+        };
+        let held = survey(UnitHolding::Other("an XFS file system".to_owned()));
+        let reason = held.read_only_reason(&address("")).unwrap();
+        assert!(reason.contains("an XFS file system") && reason.contains("--overwrite-lun beaf"), "{reason}");
+        assert!(held.read_only_reason(&address("?overwrite=dead")).is_some());
+        assert_eq!(held.read_only_reason(&address("?overwrite=beaf")), None);
+        assert_eq!(survey(UnitHolding::Nothing).read_only_reason(&address("")), None);
+        let nameless = UnitSurvey { serial: None, ..held };
+        assert!(nameless.read_only_reason(&address("?overwrite=beaf")).is_some());
+    }
+}

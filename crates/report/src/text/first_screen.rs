@@ -1,0 +1,153 @@
+//! The first screen: what limits each load, how full the path was, what to be careful about, what to do next.
+//!
+//! It answers in at most 24 lines of 80 columns; evidence, requests and lists are behind `--detail`.
+
+use super::headline;
+use super::names::CellNames;
+use super::next;
+use super::path::{PathMark, mark};
+use super::reading::reading;
+use super::style::{Paint, Style};
+use super::table::{Align, Field, TextTable};
+use super::units::counted_len;
+use super::wrap::Indent;
+use narrows_analysis::rules::rule;
+use narrows_model::diagnosis::Severity;
+use narrows_model::quantity::percent;
+use narrows_model::summary::SegmentSummary;
+use narrows_model::{Segment, Summary};
+
+/// Lines of a terminal that was not enlarged.
+const LINES_MAX: usize = 24;
+/// The heading of the path, the empty line before it, and two lines of names behind the bars.
+const AROUND_BARS: usize = 4;
+/// Segments shown with a bar; of more the fullest, and always those that limit.
+const BARS_MAX: usize = 5;
+/// Of more segments only the number is shown.
+const NAMES_MAX: usize = 4;
+/// From so many columns on a row has the segment's ceiling and the loads that it limits.
+const WIDE_COLUMNS: usize = 78;
+/// Cautions shown; the rest is only counted.
+const CAUTIONS_MAX: usize = 3;
+
+/// The first screen of `summary`.
+///
+/// # Shape
+/// At most 24 lines of 80 columns for the loads that `check` measures; never empty.
+pub(crate) fn render(summary: &Summary, style: &Style) -> String {
+    let names = CellNames::from_summary(summary);
+    let before = headline::warnings(summary, style) + &headline::regimes_with_closest(summary, &names, style);
+    let after = cautions(summary, style) + &next::first(summary, style) + &more(summary, style);
+    let taken = before.lines().count() + after.lines().count() + AROUND_BARS;
+    let path = path(summary, LINES_MAX.saturating_sub(taken).min(BARS_MAX), style);
+    before + &path + &after
+}
+
+/// One segment of the table, with what orders it.
+struct GaugeRow<'a> {
+    segment: &'a SegmentSummary,
+    mark: (PathMark, String, Paint),
+    used_ratio: Option<f64>,
+}
+
+/// The segments that limit and the fullest others with a bar each, `bars_max` where not more of them limit; the rest by
+/// name.
+fn path(summary: &Summary, bars_max: usize, style: &Style) -> String {
+    let rows: Vec<GaugeRow<'_>> =
+        summary.segments.iter().map(|segment| gauge_row(segment, summary)).collect();
+    let limits = |row: &&GaugeRow<'_>| row.mark.0 == PathMark::Limits;
+    let mut shown: Vec<Segment> = rows.iter().filter(limits).map(|row| row.segment.id).collect();
+    let mut others: Vec<&GaugeRow<'_>> =
+        rows.iter().filter(|row| !limits(row) && row.used_ratio.is_some()).collect();
+    others.sort_by(|a, b| b.used_ratio.unwrap_or(0.0).total_cmp(&a.used_ratio.unwrap_or(0.0)));
+    let room = bars_max.saturating_sub(shown.len());
+    shown.extend(others.iter().take(room).map(|row| row.segment.id));
+    if shown.is_empty() {
+        return String::new();
+    }
+    let mut table =
+        TextTable::new(&[("", Align::Left), ("", Align::Left), ("", Align::Right), ("", Align::Left)]);
+    rows.iter()
+        .filter(|row| shown.contains(&row.segment.id))
+        .for_each(|row| table.row(fields(row, summary, style)));
+    style.heading("PATH", &summary.target.to_string())
+        + &table.without_header(style)
+        + &rest(&rows, &shown, style)
+}
+
+fn gauge_row<'a>(segment: &'a SegmentSummary, summary: &Summary) -> GaugeRow<'a> {
+    let used_ratio = reading(segment, summary).used_ratio;
+    GaugeRow { segment, mark: mark(segment.id, summary), used_ratio }
+}
+
+/// Narrow screens have the bar and a word alone.
+fn fields(row: &GaugeRow<'_>, summary: &Summary, style: &Style) -> Vec<Field> {
+    let is_wide = style.width >= WIDE_COLUMNS;
+    let most = reading(row.segment, summary).most.filter(|_| is_wide);
+    let used = row.used_ratio.map(|used| format!("{} {:>5}", style.bar(used), percent(used.min(1.0))));
+    let of = if row.used_ratio.is_some() { "of " } else { "" };
+    let (_, mark, paint) = &row.mark;
+    let word = mark.split_once("  ").filter(|_| !is_wide).map_or(mark.as_str(), |(word, _loads)| word);
+    vec![
+        row.segment.id.id().into(),
+        used.unwrap_or_default().into(),
+        most.map(|most| format!("{of}{most}")).unwrap_or_default().into(),
+        Field::new(word, *paint),
+    ]
+}
+
+/// The segments without a bar, by what was found of them.
+fn rest(rows: &[GaugeRow<'_>], shown: &[Segment], style: &Style) -> String {
+    let named = |of: PathMark, what: &str| {
+        let left = rows.iter().filter(|row| row.mark.0 == of && !shown.contains(&row.segment.id));
+        let ids: Vec<&str> = left.map(|row| row.segment.id.id()).collect();
+        match ids.len() {
+            0 => None,
+            count if count > NAMES_MAX => Some(format!("{what}: {}", counted_len(count, "segment"))),
+            _ => Some(format!("{what}: {}", ids.join(", "))),
+        }
+    };
+    let parts = [
+        named(PathMark::Cleared, "not the limit"),
+        named(PathMark::Undecided, "not told apart"),
+        named(PathMark::Unmeasured, "not measured"),
+    ];
+    let text = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    if text.is_empty() {
+        return text;
+    }
+    headline::painted(&text, Indent::all("  "), Paint::Faint, style)
+}
+
+/// Findings that make figures doubtful, in the words of their rules.
+fn cautions(summary: &Summary, style: &Style) -> String {
+    let limit_codes = |code: &str| {
+        summary.diagnosis.limiting.iter().any(|entry| entry.codes.iter().any(|known| known == code))
+    };
+    let found = summary.diagnosis.findings.iter();
+    let doubtful = found.filter(|finding| finding.severity > Severity::Info && !limit_codes(&finding.code));
+    let titles: Vec<&str> =
+        doubtful.filter_map(|finding| rule(&finding.code)).map(|rule| rule.title).collect();
+    if titles.is_empty() {
+        return String::new();
+    }
+    let more = titles.len().saturating_sub(CAUTIONS_MAX);
+    let shown: Vec<&str> = titles.into_iter().take(CAUTIONS_MAX).collect();
+    let more = if more > 0 { format!("; {more} more") } else { String::new() };
+    let text = format!("Careful: {}{more}.", shown.join("; "));
+    format!("\n{}", headline::painted(&text, Indent { first: "", rest: "  " }, Paint::Warning, style))
+}
+
+/// How to see the rest.
+fn more(summary: &Summary, style: &Style) -> String {
+    let skipped = match summary.skipped.len() {
+        0 => String::new(),
+        count => format!(", {count} skipped"),
+    };
+    let measured = headline::measured(summary.cells.iter(), summary);
+    let text = format!(
+        "{} measured{skipped}. More: narrows diagnose RECORD --detail",
+        counted_len(measured, "cell")
+    );
+    format!("\n{}", headline::painted(&text, Indent::all(""), Paint::Faint, style))
+}

@@ -1,0 +1,68 @@
+//! The cells of a path whose storage protocol is itself the probe: nothing of ours is on the server.
+//!
+//! A cut is a class of operations that any such protocol has: its cheapest round trip, the same few blocks again and
+//! again, writes that need not be durable, one more connection (design 0023).
+
+use super::cuts::PointPlanner;
+use super::grid::GridPoint;
+use crate::cut;
+use narrows_model::plan::SkippedCell;
+use narrows_model::workload::SyncPolicy;
+use narrows_model::{Cell, Cut, Op, Stop, Workload};
+
+/// The same few blocks: enough for every request in flight, and for a share of the caches of no CPU.
+const HOT_BYTES: u64 = 4 << 20;
+
+impl PointPlanner<'_> {
+    /// The whole path: reads as found, writes until they are durable.
+    pub(super) fn protocol_path(&self, point: GridPoint) -> Cell {
+        let sync = match point.op {
+            Op::Write if point.is_durable_each() => SyncPolicy::Dsync,
+            Op::Write => SyncPolicy::AtEnd,
+            _ => SyncPolicy::None,
+        };
+        let workload = Workload { sync, ..self.on_path(point) };
+        let stop = match self.request.existing_file {
+            _ if point.op == Op::Write => self.bounded(),
+            // The first pass shows what was cached: a warm-up would hide it.
+            Some(_) => Stop { warm_up_ns: narrows_model::Nanos(0), ..self.timed() },
+            None => self.timed(),
+        };
+        self.cell(Cut::Path, self.request.target.clone(), workload, stop)
+    }
+
+    /// What the path of `point` is compared with.
+    pub(super) fn by_protocol(&self, path: &Cell, point: GridPoint) -> Vec<Result<Cell, SkippedCell>> {
+        let mut cuts = Vec::new();
+        if self.route.capabilities(self.request).is_some_and(|known| known.ops.contains(&Op::Ping)) {
+            cuts.push(Ok(self.round_trip(path)));
+        }
+        cuts.push(Ok(self.hot_blocks(path)));
+        if point.is_durable_each() {
+            // The same writes, of which none needs to be durable.
+            let workload = Workload { sync: SyncPolicy::None, ..path.workload.clone() };
+            cuts.push(Ok(self.cell(Cut::EarlyPath, path.target.clone(), workload, path.stop)));
+        }
+        cuts
+    }
+
+    /// Round trips without data, as many at a time as the path has requests in flight; the same for all of its blocks.
+    fn round_trip(&self, path: &Cell) -> Cell {
+        let workload = cut::round_trip(&path.workload);
+        self.cell(Cut::RoundTrip, path.target.clone(), workload, self.timed())
+    }
+
+    fn hot_blocks(&self, path: &Cell) -> Cell {
+        let workload = cut::hot_blocks(&path.workload, HOT_BYTES);
+        self.cell(Cut::HotBlocks, path.target.clone(), workload, self.timed())
+    }
+
+    /// The path's requests over twice as many connections, at the point of bulk data; `None` at any other point and on any
+    /// other path.
+    pub(super) fn more_connections(&self, path: &Cell, point: GridPoint) -> Option<Cell> {
+        let is_bulk = self.corners.first() == Some(&Some((point.block, point.depth)));
+        let workload =
+            cut::more_connections(&path.workload).filter(|_| is_bulk && self.route.is_protocol())?;
+        Some(self.cell(Cut::MoreConnections, path.target.clone(), workload, path.stop))
+    }
+}
