@@ -22,6 +22,7 @@ mod noise;
 mod progress;
 mod proxy;
 mod record_events;
+mod registry;
 mod relay;
 mod run;
 mod serve;
@@ -35,17 +36,36 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use console::Console;
 use exit::Exit;
+use narrows_engines::EngineFactory;
 use narrows_engines::own_folders::take_problems;
-use narrows_model::printable;
+use narrows_model::{EngineId, printable};
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 pub use exit::{CommandFailure, EXIT_CODES, ExitCodeFacts};
 
 /// What a binary brings along. The plain binary brings nothing; others may add engines and coordinators.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 #[non_exhaustive]
-pub struct Setup {}
+pub struct Setup {
+    engines: Vec<(EngineId, Arc<dyn EngineFactory>)>,
+}
+
+impl Setup {
+    /// The same with an engine, in the place of one that this crate knows.
+    #[must_use]
+    pub fn with_engine(mut self, engine: EngineId, factory: Arc<dyn EngineFactory>) -> Self {
+        self.engines.push((engine, factory));
+        self
+    }
+}
+
+impl std::fmt::Debug for Setup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.engines.iter().map(|(engine, _)| engine)).finish()
+    }
+}
 
 /// Every command with its arguments and their help, for the reference.
 #[must_use]
@@ -55,7 +75,8 @@ pub fn command_line() -> clap::Command {
 
 /// Runs the command that the process was started with, and returns its exit code.
 #[must_use]
-pub fn main_with(_setup: &Setup) -> ExitCode {
+pub fn main_with(setup: &Setup) -> ExitCode {
+    registry::prepare(setup);
     let raw: Vec<OsString> = std::env::args_os().collect();
     let console = Console::for_process(&raw);
     narrows_sys::process::keep_rights_of_owner();

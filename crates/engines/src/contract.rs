@@ -105,6 +105,38 @@ pub struct Readiness<'a> {
     pub events: PollFlags,
 }
 
+/// A place of our own at a target that is no path of this machine, with all that a run makes there; dropping it removes it.
+pub trait OwnPlace: Send + std::fmt::Debug {
+    /// The place, as a target.
+    fn target(&self) -> &Target;
+
+    /// What killed runs have left beside it: removed, or why not, in sentences.
+    fn notes(&self) -> &[String];
+}
+
+/// What a place of our own is made with.
+pub struct PlaceRequest<'a> {
+    /// Makes its name unique.
+    pub nonce: u64,
+    /// The line of its marker, which states which run made it.
+    pub owner: &'a str,
+    /// Whether the run that a marker's line states has ended: its place is removed.
+    pub is_gone: &'a dyn Fn(&str) -> bool,
+    /// The clock of all waits.
+    pub clock: Arc<dyn Clock>,
+    /// Longest wait for each answer.
+    pub timeout_ns: u64,
+}
+
+impl std::fmt::Debug for PlaceRequest<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PlaceRequest")
+            .field("nonce", &self.nonce)
+            .field("owner", &self.owner)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Makes engines of one kind and prepares what they work on.
 pub trait EngineFactory: Send + Sync {
     /// What the engine can do with `target`.
@@ -131,6 +163,18 @@ pub trait EngineFactory: Send + Sync {
     /// # Errors
     /// When the state could not be reached.
     fn bring_cache_to(&self, spec: &OpenSpec, state: CacheState) -> Result<Option<f64>, EngineError>;
+
+    /// Makes a place of our own in `target`; `None` where targets of this engine need none, or are paths of this machine.
+    ///
+    /// # Errors
+    /// When the target cannot be reached, or does not let this user make anything.
+    fn own_place(
+        &self,
+        _target: &Target,
+        _request: &PlaceRequest<'_>,
+    ) -> Result<Option<Box<dyn OwnPlace>>, EngineError> {
+        Ok(None)
+    }
 
     /// Removes the objects of `spec`, which must have been made by an engine of this factory.
     ///
@@ -171,6 +215,12 @@ pub trait Engine {
     /// Executes `request` to its end, with nothing else in flight: the same as queue, commit and reap, with less work
     /// around it. `None` if the engine does not support it; it has then taken nothing.
     fn perform(&mut self, _request: &IoRequest) -> Option<Result<u32, Errno>> {
+        None
+    }
+
+    /// Why the request with this tag failed, beyond its errno, if the engine knows: what a peer answered. Asked for between
+    /// the completion and the next use of the tag.
+    fn failure_detail(&mut self, _tag: u32) -> Option<String> {
         None
     }
 

@@ -15,9 +15,10 @@ pub mod host_lookup;
 pub mod own_folders {
     //! The folders that this process has made, as what they were when they were made, and those of earlier processes.
     pub use crate::files::{
-        ConfinedFolder, MARKER, MarkedFolder, NamedFolder, OwnFolder, OwnerProcess, OwnerState,
-        add_own_folder, find_replaced, is_kept, named_folders, own_folder, own_folder_paths,
-        remove_own_folders, stop_making_folders, take_problems,
+        ConfinedFolder, MARKER, MarkedFolder, NamedFolder, OwnFolder, OwnerProcess, OwnerState, PREFIX,
+        RemoteRemover, add_own_folder, find_replaced, forget_remote, is_kept, lock_making, named_folders,
+        note_problem, note_remote, own_folder, own_folder_paths, remove_own_folders, stop_making_folders,
+        take_problems,
     };
 }
 pub mod iscsi;
@@ -35,7 +36,7 @@ pub mod registry;
 pub mod request;
 pub mod sim;
 mod slots;
-mod socket;
+pub mod socket;
 pub mod stdio;
 pub mod stop;
 pub mod stripe;
@@ -46,7 +47,9 @@ pub mod uring;
 pub mod conformance;
 
 pub use clock::{Clock, MonotonicClock, Tick, VirtualClock};
-pub use contract::{Engine, EngineFactory, OpenSpec, ProtocolCounters, WorkerContext};
+pub use contract::{
+    Engine, EngineFactory, OpenSpec, OwnPlace, PlaceRequest, ProtocolCounters, WorkerContext,
+};
 pub use error::{EngineError, ErrorKind};
 pub use registry::EngineRegistry;
 pub use request::{Completions, IoCompletion, IoRequest, Slot};

@@ -21,6 +21,8 @@ enum FactoryMaker {
     OverFiles(fn(Files) -> Arc<dyn EngineFactory>),
     /// For the user alone: it connects to other machines.
     Connecting(fn() -> Arc<dyn EngineFactory>),
+    /// Added by a crate above this one ([`EngineRegistry::with_factory`]), for the user alone.
+    Added,
 }
 
 /// The factory of every engine.
@@ -38,6 +40,7 @@ const FACTORIES: &[(EngineId, FactoryMaker)] = &[
     (EngineId::Endpoint, FactoryMaker::Connecting(|| Arc::new(endpoint::EndpointFactory))),
     (EngineId::Nfs, FactoryMaker::Connecting(|| Arc::new(nfs::NfsFactory))),
     (EngineId::Iscsi, FactoryMaker::Connecting(|| Arc::new(iscsi::IscsiFactory))),
+    (EngineId::S3, FactoryMaker::Added),
     // new engine: factory
 ];
 
@@ -66,6 +69,7 @@ impl EngineRegistry {
         Self::with_factories(|make| match make {
             FactoryMaker::Harmless(make) | FactoryMaker::Connecting(make) => Some(make()),
             FactoryMaker::OverFiles(make) => Some(make(Files::unconfined())),
+            FactoryMaker::Added => None,
         })
     }
 
@@ -77,8 +81,15 @@ impl EngineRegistry {
         Self::with_factories(|make| match make {
             FactoryMaker::Harmless(make) => Some(make()),
             FactoryMaker::OverFiles(make) => files.clone().map(make),
-            FactoryMaker::Connecting(_) => None,
+            FactoryMaker::Connecting(_) | FactoryMaker::Added => None,
         })
+    }
+
+    /// The same with the factory of an engine that a crate above this one makes.
+    #[must_use]
+    pub fn with_factory(mut self, engine: EngineId, factory: Arc<dyn EngineFactory>) -> Self {
+        self.factories.insert(engine, factory);
+        self
     }
 
     fn with_factories(factory: impl Fn(FactoryMaker) -> Option<Arc<dyn EngineFactory>>) -> Self {
@@ -126,7 +137,9 @@ fn absent(target: &Target) -> &'static str {
     match target.form() {
         Target::File { .. } => "a server without a store has no files",
         Target::Tcp { .. } => "a server does not connect to other servers on request",
-        Target::Scheme { .. } => "a server does not run this engine for clients",
+        Target::Scheme { .. } => {
+            "this program was built without its engine, or is a server, which does not run it for clients"
+        }
         Target::Null { .. } | Target::Sim { .. } | Target::Stripe(_) => "this registry has no such engine",
     }
 }
@@ -156,7 +169,12 @@ mod tests {
         assert_eq!(made, EngineId::ALL);
         for engine in EngineId::ALL {
             let example = target(engine.declaration().description.example);
-            assert!(EngineRegistry::for_user().factory(&example, Some(*engine)).is_ok(), "{engine}");
+            let is_added =
+                FACTORIES.iter().any(|(known, make)| known == engine && matches!(make, FactoryMaker::Added));
+            let registry = EngineRegistry::for_user();
+            assert_eq!(registry.factory(&example, Some(*engine)).is_err(), is_added, "{engine}");
+            let registry = registry.with_factory(*engine, Arc::new(null::NullFactory));
+            assert!(registry.factory(&example, Some(*engine)).is_ok(), "{engine}");
         }
     }
 

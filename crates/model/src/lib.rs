@@ -65,6 +65,7 @@ pub use sink::{Sink, SinkError};
 pub use summary::Summary;
 pub use target::iscsi::{ChapFile, IscsiAddress, UnitClaim};
 pub use target::nfs::NfsAddress;
+pub use target::s3::S3Address;
 pub use target::{Layer, Target, Via};
 pub use trial::TrialOutput;
 pub use units::{Bytes, BytesPerSec, Nanos, OpsPerSec, Ratio};

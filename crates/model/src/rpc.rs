@@ -1,6 +1,7 @@
 //! What remote procedure calls did: counts of a window, by procedure.
 
 use crate::units::{Bytes, Nanos};
+use crate::workload::is_false;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,20 @@ pub struct ProcedureCounters {
     /// Bytes of replies, headers included.
     pub received_bytes: Bytes,
     /// Sum of the times from the first sending of a call to its reply: divided by the replies it is the mean latency.
+    pub latency_sum_ns: Nanos,
+}
+
+/// One phase of calls, such as the making of a connection or the wait for the first byte of a reply.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseCounters {
+    /// Its name, such as `connect`.
+    pub phase: String,
+    /// Whether it belongs to the opening of connections before the load, which is in no window.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub before_load: bool,
+    /// How often it was gone through to its end.
+    pub count: u64,
+    /// Sum of its times: divided by the count it is the mean.
     pub latency_sum_ns: Nanos,
 }
 
@@ -69,6 +84,9 @@ pub struct RpcCounters {
     /// At which rates long replies arrived, each rate once.
     #[serde(default)]
     pub arrivals: Vec<ArrivalCount>,
+    /// Phases of calls, in their order; empty where a protocol has none that are distinguished.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseCounters>,
 }
 
 impl RpcCounters {
@@ -83,6 +101,7 @@ impl RpcCounters {
             procedures: procedures.filter(|one| !one.is_empty()).collect(),
             events: self.events.combined(before.events, u64::saturating_sub),
             arrivals: self.arrivals.iter().filter_map(|after| after.since(&before.arrivals)).collect(),
+            phases: self.phases.iter().map(|after| after.since(&before.phases)).collect(),
         }
     }
 
@@ -99,6 +118,12 @@ impl RpcCounters {
             match self.arrivals.iter_mut().find(|known| known.rate_bytes_per_s == more.rate_bytes_per_s) {
                 Some(known) => known.reply_count = known.reply_count.saturating_add(more.reply_count),
                 None => self.arrivals.push(*more),
+            }
+        }
+        for more in &other.phases {
+            match self.phases.iter_mut().find(|known| known.is_same(more)) {
+                Some(known) => known.add(more),
+                None => self.phases.push(more.clone()),
             }
         }
     }
@@ -123,6 +148,28 @@ impl ArrivalCount {
         let known = before.iter().find(|known| known.rate_bytes_per_s == self.rate_bytes_per_s);
         let count = self.reply_count.saturating_sub(known.map_or(0, |known| known.reply_count));
         (count > 0).then_some(Self { reply_count: count, ..self })
+    }
+}
+
+impl PhaseCounters {
+    fn is_same(&self, other: &Self) -> bool {
+        (self.phase.as_str(), self.before_load) == (other.phase.as_str(), other.before_load)
+    }
+
+    fn since(&self, before: &[Self]) -> Self {
+        let none = Self::default();
+        let before = before.iter().find(|known| known.is_same(self)).filter(|_| !self.before_load);
+        let before = before.unwrap_or(&none);
+        Self {
+            count: self.count.saturating_sub(before.count),
+            latency_sum_ns: Nanos(self.latency_sum_ns.0.saturating_sub(before.latency_sum_ns.0)),
+            ..self.clone()
+        }
+    }
+
+    fn add(&mut self, more: &Self) {
+        self.count = self.count.saturating_add(more.count);
+        self.latency_sum_ns = Nanos(self.latency_sum_ns.0.saturating_add(more.latency_sum_ns.0));
     }
 }
 
@@ -191,15 +238,25 @@ mod tests {
     #[test]
     fn a_window_has_what_was_counted_in_it_and_procedures_of_several_workers_are_added() {
         let before = RpcCounters { procedures: vec![counted("READ", 3)], ..RpcCounters::default() };
+        let phase = |before_load, count| PhaseCounters {
+            phase: "connect".to_owned(),
+            before_load,
+            count,
+            latency_sum_ns: Nanos(7 * count),
+        };
+        let before = RpcCounters { phases: vec![phase(true, 4), phase(false, 1)], ..before };
         let after = RpcCounters {
             procedures: vec![counted("READ", 3), counted("WRITE", 5)],
             events: RpcEvents { reconnect_count: 1, ..RpcEvents::default() },
-            ..RpcCounters::default()
+            arrivals: Vec::new(),
+            phases: vec![phase(true, 4), phase(false, 3)],
         };
         let mut window = after.since(&before);
         assert_eq!(window.procedures, [counted("WRITE", 5)]);
+        assert_eq!(window.phases, [phase(true, 4), phase(false, 2)], "the opening is in no window");
         window.add(&after);
         assert_eq!(window.procedures, [counted("WRITE", 10), counted("READ", 3)]);
         assert_eq!(window.events.reconnect_count, 2);
+        assert_eq!(window.phases, [phase(true, 8), phase(false, 5)]);
     }
 }

@@ -30,7 +30,7 @@ use crate::factor::Factor;
 use crate::fault::ErrorCount;
 use crate::inventory::Inventory;
 use crate::plan::{SkippedCell, SuiteSource, Topology};
-use crate::rpc::{ProcedureCounters, RpcEvents};
+use crate::rpc::{PhaseCounters, ProcedureCounters, RpcEvents};
 use crate::segment::Segment;
 use crate::server::ServerFacts;
 use crate::target::Target;
@@ -347,6 +347,9 @@ pub struct CellSummary {
     /// What happened to its calls beyond their replies; `None` where none is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol_events: Option<RpcEvents>,
+    /// Phases of its calls; empty where none are distinguished.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protocol_phases: Vec<PhaseCounters>,
     /// What the kernel's NFS client did at the mounts of the path, whose data does not pass `protocol`.
     #[serde(default)]
     pub nfs_mounts: Vec<crate::nfs_mount::NfsMountCounters>,

@@ -13,6 +13,7 @@ use std::str::FromStr;
 mod forms;
 pub mod iscsi;
 pub mod nfs;
+pub mod s3;
 mod stripe;
 mod via;
 
@@ -232,7 +233,7 @@ impl FromStr for Target {
             "stripe" => {
                 stripe::parse(rest).map(Target::Stripe).map_err(|problem| error(&problem, stripe::FORM))
             }
-            "s3" | "block" | "mpiio" => Err(error(
+            "block" | "mpiio" => Err(error(
                 &format!("`{scheme}:` is not supported by this version"),
                 "mount it and give the path, or run `narrows serve` on the storage server and give tcp://HOST:PORT/disk",
             )),

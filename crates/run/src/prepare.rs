@@ -434,7 +434,8 @@ impl ObjectFiller {
                 Ok(moved) => self.done_bytes += u64::from(moved),
                 Err(errno) => {
                     let source = std::io::Error::from_raw_os_error(errno.0);
-                    return Err(EngineError::from_io("prepare", self.target.clone(), source));
+                    let error = EngineError::from_io("prepare", self.target.clone(), source);
+                    return Err(error.detail(self.engine.failure_detail(done.tag).unwrap_or_default()));
                 }
             }
         }

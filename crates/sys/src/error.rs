@@ -242,6 +242,8 @@ const NAMES: &[(i32, &str)] = &[
     (libc::EOVERFLOW, "EOVERFLOW"),
     (libc::EPERM, "EPERM"),
     (libc::EPIPE, "EPIPE"),
+    (libc::EPROTO, "EPROTO"),
+    (libc::EREMOTE, "EREMOTE"),
     (libc::EREMOTEIO, "EREMOTEIO"),
     (libc::EROFS, "EROFS"),
     (libc::ESPIPE, "ESPIPE"),

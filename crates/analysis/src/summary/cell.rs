@@ -16,10 +16,9 @@ use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan, Role};
 /// The summary of one cell.
 pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search) -> CellSummary {
     let (rates, traffic) = (rates::rates(data), bytes::traffic(data, machines));
-    let windows = quality::windows(data);
-    let (response, workload) = (data.response.whole(), &data.cell.workload);
+    let (windows, response, workload) = (quality::windows(data), data.response.whole(), &data.cell.workload);
     let (rate_bytes_per_s, ops_per_s) = delivered(data, &rates, &traffic);
-    let steadiness = quality::steadiness(data, &windows);
+    let (steadiness, rpc) = (quality::steadiness(data, &windows), data.rpc.clone().unwrap_or_default());
     let mut cell = CellSummary {
         id: data.cell.id.0.clone(),
         suite: plan.suite.as_ref().map(|suite| suite.name.clone()),
@@ -61,8 +60,9 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         per_client: data.clients.iter().map(client).collect(),
         errors: data.errors.clone(),
         verification: data.verification.clone(),
-        protocol: data.rpc.as_ref().map(|rpc| rpc.procedures.clone()).unwrap_or_default(),
         protocol_events: data.rpc.as_ref().map(|rpc| rpc.events),
+        protocol: rpc.procedures,
+        protocol_phases: rpc.phases,
         nfs_mounts: nfs_mounts(data),
         round_trip_count: None,
         message_count: None,

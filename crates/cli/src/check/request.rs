@@ -4,7 +4,7 @@ use super::resolved_target::{ResolvedTarget, ResolvedTargetKind};
 use super::server::CheckServer;
 use crate::args::{CheckArguments, CheckOp};
 use crate::exit::CommandFailure;
-use narrows_engines::{Clock, EngineFactory, EngineRegistry};
+use narrows_engines::{Clock, EngineFactory};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::{Bytes, Op, Plan, Target};
 use narrows_study::{CheckRequest, EngineFacts, Problem, plan_check, redirect_files, redirect_targets};
@@ -74,7 +74,7 @@ fn request(
 
 fn path_capabilities(resolved: &ResolvedTarget, target: &Target) -> Option<Capabilities> {
     let target = resolved.own_file().map_or_else(|| target.clone(), |path| Target::File { path });
-    let factory = EngineRegistry::for_user().factory(&target, None).ok()?;
+    let factory = crate::registry::registry().factory(&target, None).ok()?;
     EngineFactory::capabilities(factory.as_ref(), &target).ok()
 }
 

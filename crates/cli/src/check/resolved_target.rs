@@ -3,9 +3,9 @@
 use crate::args::CheckArguments;
 use crate::exit::CommandFailure;
 use crate::measurement::{self, PathFound};
-use narrows_engines::Clock;
-use narrows_engines::nfs::{NfsFolder, NfsFound};
+use narrows_engines::nfs::NfsFound;
 use narrows_engines::psync::TestFolder;
+use narrows_engines::{Clock, OwnPlace};
 use narrows_model::{Bytes, EngineId, Inventory, Layer, NfsAddress, Target, Via};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(crate) enum ResolvedTargetKind {
     /// A folder of an NFS server; the load makes a folder for its test files inside it.
     Exported {
         /// Our own folder in it; `None` when only a plan is asked for.
-        own: Option<Box<NfsFolder>>,
+        own: Option<Box<dyn OwnPlace>>,
         /// Room for files, as the server says.
         free_bytes: Option<Bytes>,
     },
@@ -80,7 +80,7 @@ impl ResolvedTarget {
             Target::Scheme { engine, .. } if engine.declaration().stores_data => {
                 return Err(CommandFailure::bad_input(format!(
                     "{}: a check of this kind of target is not supported, because nothing cuts its path yet; measure it \
-                     with a study (`narrows run`), or mount it and give the path",
+                     with a study (`narrows run`), or give the path where it is mounted",
                     arguments.target
                 )));
             }
@@ -119,7 +119,7 @@ impl ResolvedTarget {
             (
                 ResolvedTargetKind::Exported { own: Some(own), .. },
                 Target::Scheme { engine: EngineId::Nfs, .. },
-            ) => Target::Scheme { engine: EngineId::Nfs, rest: own.address().to_string() },
+            ) => own.target().clone(),
             _ => target.clone(),
         }
     }
@@ -206,11 +206,8 @@ fn exported(
     match measurement::examine_nfs(&address, clock)? {
         NfsFound::File { length } => Ok(ResolvedTargetKind::File { length }),
         NfsFound::Folder { free_bytes } => {
-            let own = if arguments.output.plan {
-                None
-            } else {
-                Some(Box::new(measurement::make_nfs(&address, nonce, clock)?))
-            };
+            let own =
+                if arguments.output.plan { None } else { measurement::make_place(target, nonce, clock)? };
             Ok(ResolvedTargetKind::Exported { own, free_bytes })
         }
     }

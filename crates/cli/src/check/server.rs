@@ -5,7 +5,7 @@ use crate::args::CheckArguments;
 use crate::exit::CommandFailure;
 use crate::measurement::{self, ServeProcess};
 use crate::token;
-use narrows_engines::{Clock, EngineFactory, EngineRegistry};
+use narrows_engines::{Clock, EngineFactory};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::{Bytes, Inventory, Layer, Target, Via};
 use narrows_run::Servers;
@@ -121,7 +121,7 @@ impl CheckServer {
     /// What its layer can do; `None` where it does not offer it.
     pub(crate) fn capabilities(&self, layer: Layer) -> Option<Capabilities> {
         let target = Target::Tcp { host: self.host.clone(), port: self.port, layer, via: None };
-        let factory = EngineRegistry::for_user().factory(&target, None).ok()?;
+        let factory = crate::registry::registry().factory(&target, None).ok()?;
         EngineFactory::capabilities(factory.as_ref(), &target).ok()
     }
 

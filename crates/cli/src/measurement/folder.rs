@@ -3,11 +3,12 @@
 use super::endpoint::CONNECT_TIMEOUT_NS;
 use super::owner;
 use crate::exit::CommandFailure;
-use narrows_engines::Clock;
+use crate::registry::registry;
 use narrows_engines::iscsi::{RegionNeed, UnitRegion, UnitSurvey};
-use narrows_engines::nfs::{NfsFolder, NfsFound};
+use narrows_engines::nfs::NfsFound;
 use narrows_engines::psync::TestFolder;
-use narrows_model::{Bytes, Inventory, IscsiAddress, NfsAddress};
+use narrows_engines::{Clock, OwnPlace, PlaceRequest};
+use narrows_model::{Bytes, Inventory, IscsiAddress, NfsAddress, Target};
 use narrows_probe::Root;
 use narrows_probe::inventory::{ProcessFacts, inventory};
 use std::path::Path;
@@ -93,17 +94,27 @@ pub(crate) fn make(path: &Path, nonce: u64) -> Result<TestFolder, CommandFailure
         .map_err(|error| CommandFailure::could_not_run(error.to_string()))
 }
 
-/// A marked folder of our own in the folder at `address`; what killed runs have left there is removed.
+/// A place of our own in `target`, which is no path of this machine; `None` where it needs none. What killed runs have left
+/// there is removed.
 ///
 /// # Errors
 /// When the server cannot be reached, or does not let this user write there.
-pub(crate) fn make_nfs(
-    address: &NfsAddress,
+pub(crate) fn make_place(
+    target: &Target,
     nonce: u64,
     clock: &Arc<dyn Clock>,
-) -> Result<NfsFolder, CommandFailure> {
-    let (line, clock) = (owner::line(), Arc::clone(clock));
-    NfsFolder::create(address, nonce, &line, &owner::is_gone, clock, CONNECT_TIMEOUT_NS)
+) -> Result<Option<Box<dyn OwnPlace>>, CommandFailure> {
+    let line = owner::line();
+    let request = PlaceRequest {
+        nonce,
+        owner: &line,
+        is_gone: &owner::is_gone,
+        clock: Arc::clone(clock),
+        timeout_ns: CONNECT_TIMEOUT_NS,
+    };
+    registry()
+        .factory(target, None)
+        .and_then(|factory| factory.own_place(target, &request))
         .map_err(|error| CommandFailure::could_not_run(error.to_string()))
 }
 

@@ -6,7 +6,6 @@ use crate::console::Console;
 use crate::diagnose::summary_of;
 use crate::exit::CommandFailure;
 use crate::progress::ProgressDisplay;
-use narrows_engines::EngineRegistry;
 use narrows_engines::endpoint::ControlClient;
 use narrows_model::event::EndReason;
 use narrows_model::{Event, Inventory, Nanos, Plan, Sink, SinkError};
@@ -190,7 +189,7 @@ impl RunExecutor<'_> {
         let program = std::env::current_exe()
             .map_err(|error| CommandFailure::could_not_run(format!("find this program: {error}")))?;
         Ok(CellSite {
-            registry: EngineRegistry::for_user(),
+            registry: crate::registry::registry(),
             clock: Arc::clone(&self.watch.clock),
             stop: self.watch.stop.clone(),
             peer_loss: PeerLoss::default(),

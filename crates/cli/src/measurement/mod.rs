@@ -33,7 +33,7 @@ pub(crate) use costs::check_costs;
 pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect, monitor};
 pub(crate) use folder::{
     PATHS_ALLOWED, PathFound, PathProblem, claim_unit, examine, examine_nfs, leftovers, look_at, machine,
-    make, make_nfs, survey_unit,
+    make, make_place, survey_unit,
 };
 pub(crate) use owner::{epoch_seconds, test_folder_state};
 pub(crate) use random::random_u64;

@@ -2,7 +2,7 @@
 
 use super::sites::Sites;
 use crate::measurement;
-use narrows_engines::{EngineFactory, EngineRegistry};
+use narrows_engines::EngineFactory;
 use narrows_model::capabilities::{Capabilities, Support};
 use narrows_model::inventory::PathKind;
 use narrows_model::{EngineId, Target};
@@ -80,7 +80,7 @@ fn capabilities(target: &Target, engine: Option<EngineId>, sites: &Sites) -> Res
         return Err(refusal);
     }
     let probed = sites.probed(target);
-    let registry = EngineRegistry::for_user();
+    let registry = crate::registry::registry();
     let answer = registry
         .factory(&probed, engine)
         .and_then(|factory| EngineFactory::capabilities(factory.as_ref(), &probed));

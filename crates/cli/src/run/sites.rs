@@ -5,15 +5,17 @@ use crate::exit::CommandFailure;
 use crate::measurement::{
     self, FinishedRun, OutputContext, PathFound, RunExtent, RunSpec, Watch, random_u64,
 };
+use narrows_engines::OwnPlace;
 use narrows_engines::endpoint::ControlClient;
-use narrows_engines::nfs::NfsFolder;
 use narrows_engines::psync::TestFolder;
-use narrows_model::{Bytes, EngineId, Inventory, NfsAddress, Plan, Target, Via};
+use narrows_model::{Bytes, Inventory, Plan, Target, Via};
 use narrows_run::Servers;
 use narrows_study::{EndpointAddress, redirect_targets, redirected};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// Our own places, each with the target around it.
+type OwnPlaces = Vec<(Target, Box<dyn OwnPlace>)>;
 /// What may be done to the targets.
 #[derive(Clone, Copy)]
 pub(crate) struct Consent<'a> {
@@ -31,8 +33,8 @@ pub(crate) struct Sites {
     /// Host and port of each of them, and the proxy on the way.
     endpoints: Vec<EndpointAddress>,
     paths: Vec<PathSite>,
-    /// Our own folders on NFS servers, each with the address around it; none when only a plan is asked for.
-    exported: Vec<(NfsAddress, NfsFolder)>,
+    /// Our own places at targets that are no paths, each with the target around it; none when only a plan is asked for.
+    places: OwnPlaces,
     units: Vec<UnitSite>,
     machine: Inventory,
 }
@@ -110,9 +112,9 @@ impl Sites {
         let paths: Result<Vec<PathSite>, CommandFailure> =
             found.into_iter().map(|(path, found)| PathSite::new(path, found, watch, plan_only)).collect();
         let paths = paths?;
-        let exported = if plan_only { Vec::new() } else { exported(targets, watch)? };
+        let places = if plan_only { Vec::new() } else { own_places(targets, watch)? };
         let machine = measurement::machine(None, watch.clock_resolution_ns)?;
-        Ok(Self { servers, endpoints, paths, exported, units, machine })
+        Ok(Self { servers, endpoints, paths, places, units, machine })
     }
 
     /// `target`, led into our own folder in it.
@@ -120,14 +122,10 @@ impl Sites {
         if let Some(unit) = self.unit(target) {
             return unit.claimed();
         }
-        let Some(address) = nfs_address(target) else {
-            return redirected(target, &|path| Some(self.own_folder(path)?.path().to_path_buf()));
-        };
-        let own = self.exported.iter().find(|(around, _)| *around == address);
-        own.map_or_else(
-            || target.clone(),
-            |(_, folder)| Target::Scheme { engine: EngineId::Nfs, rest: folder.address().to_string() },
-        )
+        match self.places.iter().find(|(around, _)| around == target) {
+            Some((_, own)) => own.target().clone(),
+            None => redirected(target, &|path| Some(self.own_folder(path)?.path().to_path_buf())),
+        }
     }
 
     /// This machine, and the path to the first target that is one.
@@ -190,8 +188,8 @@ impl Sites {
     /// What runs that were killed left in the folders, in sentences.
     pub(crate) fn leftovers(&self) -> Vec<String> {
         let folders = self.paths.iter().filter(|site| site.found == PathFound::Folder);
-        let notes = self.exported.iter().flat_map(|(around, folder)| {
-            folder.notes().iter().map(move |note| format!("narrows: nfs:{around}: {note}"))
+        let notes = self.places.iter().flat_map(|(around, own)| {
+            own.notes().iter().map(move |note| format!("narrows: {around}: {note}"))
         });
         folders.flat_map(|site| measurement::leftovers(&site.path)).chain(notes).collect()
     }
@@ -216,8 +214,8 @@ impl Sites {
 
     /// `text` with the user's folders in the place of our own in them.
     pub(crate) fn with_user_paths(&self, text: &str) -> String {
-        let text = self.exported.iter().fold(text.to_owned(), |text, (around, own)| {
-            text.replace(&own.address().to_string(), &around.to_string())
+        let text = self.places.iter().fold(text.to_owned(), |text, (around, own)| {
+            text.replace(&own.target().to_string(), &around.to_string())
         });
         let text = self.units.iter().fold(text, |text, unit| unit.with_user_target(&text));
         let owned = self.paths.iter().filter_map(|site| Some((site, site.own.as_ref()?)));
@@ -276,24 +274,22 @@ fn takes_files(path: &Path) -> Result<(), CommandFailure> {
     })
 }
 
-/// Our own folder in the folder of each NFS server among `targets`, each once.
-fn exported(targets: &[Target], watch: &Watch) -> Result<Vec<(NfsAddress, NfsFolder)>, CommandFailure> {
-    let mut made: Vec<(NfsAddress, NfsFolder)> = Vec::new();
-    for address in targets.iter().filter_map(nfs_address) {
-        if !made.iter().any(|(known, _)| *known == address) {
-            let folder = measurement::make_nfs(&address, random_u64()?, &watch.clock)?;
-            made.push((address, folder));
+/// Our own place at each of `targets` that is of a scheme and stores data, each once.
+fn own_places(targets: &[Target], watch: &Watch) -> Result<OwnPlaces, CommandFailure> {
+    let mut made = OwnPlaces::new();
+    for target in targets.iter().filter(|target| stores_at_scheme(target)) {
+        if made.iter().any(|(known, _)| known == target) {
+            continue;
+        }
+        if let Some(own) = measurement::make_place(target, random_u64()?, &watch.clock)? {
+            made.push((target.clone(), own));
         }
     }
     Ok(made)
 }
 
-/// The address of a folder of an NFS server; `None` for any other target.
-fn nfs_address(target: &Target) -> Option<NfsAddress> {
-    match target {
-        Target::Scheme { engine: EngineId::Nfs, rest } => NfsAddress::parse(rest).ok(),
-        _ => None,
-    }
+fn stores_at_scheme(target: &Target) -> bool {
+    matches!(target, Target::Scheme { engine, .. } if engine.declaration().stores_data)
 }
 
 /// What each path of `targets` is, each once.

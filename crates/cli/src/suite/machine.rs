@@ -1,7 +1,7 @@
 //! What a suite asks of the machine and the folder that were prepared for it.
 
 use crate::check::PreparedCheck;
-use narrows_engines::{EngineFactory, EngineRegistry};
+use narrows_engines::EngineFactory;
 use narrows_model::capabilities::Support;
 use narrows_model::{Bytes, Target};
 use narrows_probe::Root;
@@ -48,7 +48,8 @@ impl SuiteMachine for FolderMachine<'_> {
     fn direct_alignment_bytes(&self) -> Result<Bytes, String> {
         let own = self.prepared.resolved.own_file().map(|path| Target::File { path });
         let probed = own.or_else(|| self.targets.first().cloned()).ok_or("no folder")?;
-        let factory = EngineRegistry::for_user().factory(&probed, None).map_err(|error| error.to_string())?;
+        let factory =
+            crate::registry::registry().factory(&probed, None).map_err(|error| error.to_string())?;
         let capabilities =
             EngineFactory::capabilities(factory.as_ref(), &probed).map_err(|error| error.to_string())?;
         match capabilities.direct {

@@ -52,7 +52,7 @@ fn a_record_that_cannot_be_made_is_refused_before_the_load_is_announced() {
 
 #[test]
 fn targets_of_other_versions_come_with_what_to_do_instead() {
-    for target in ["s3://b/p", "block:/dev/sda", "mpiio:x"] {
+    for target in ["block:/dev/sda", "mpiio:x"] {
         refused(&[target], 2, &[target, "is not supported by this version", "narrows serve"]);
     }
 }
@@ -62,6 +62,8 @@ fn targets_without_a_storage_path_are_refused() {
     refused(&["nfs://127.0.0.1:1/e"], 3, &["nfs://127.0.0.1:1/e", "connect"]);
     refused(&["iscsi://h/iqn.x/0"], 2, &["iscsi://h/iqn.x/0", "nothing cuts its path yet", "narrows run"]);
     refused(&["iscsi://h/i/0"], 2, &["begins with iqn.", "iscsi://HOST"]);
+    refused(&["s3://bucket/p"], 2, &["s3://bucket/p", "nothing cuts its path yet", "narrows run"]);
+    refused(&["s3://bucket/p?endpoint=http://k:secret@h"], 2, &["a user or a password"]);
     refused(&["nfs:h"], 2, &["misses `//`", "nfs://HOST"]);
     refused(&["null:"], 2, &["null:", "give a folder"]);
     refused(&["sim:disk"], 2, &["sim:disk", "give a folder"]);

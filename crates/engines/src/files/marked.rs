@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Start of the name of every folder that narrows makes beside files of others.
-pub(crate) const PREFIX: &str = ".narrows-";
+pub const PREFIX: &str = ".narrows-";
 /// Name of the file that marks a test folder.
 pub const MARKER: &str = "made-by-narrows";
 /// Start of the marker of a test folder that its user wants to stay; the line of the run that made it follows.

@@ -25,14 +25,13 @@ pub use cache::{COLD_RESIDENT_RATIO_MAX, drop_pages, resident_ratio};
 pub use confined::ConfinedFolder;
 pub use displace::{DummyFile, sync};
 pub use folder::{FolderError, TestFolder};
-pub(crate) use marked::PREFIX;
-pub use marked::{MARKER, MarkedFolder, NamedFolder, is_kept, named_folders};
+pub use marked::{MARKER, MarkedFolder, NamedFolder, PREFIX, is_kept, named_folders};
 pub(crate) use object_path::ObjectPath;
 pub use own::{
-    OwnFolder, add_own_folder, find_replaced, own_folder, own_folder_paths, remove_own_folders,
-    stop_making_folders, take_problems,
+    OwnFolder, RemoteRemover, add_own_folder, find_replaced, own_folder, own_folder_paths,
+    remove_own_folders, stop_making_folders, take_problems,
 };
-pub(crate) use own::{forget_remote, lock_making, note_problem, note_remote};
+pub use own::{forget_remote, lock_making, note_problem, note_remote};
 pub use owner::{OwnerProcess, OwnerState};
 pub(crate) use single::{Perform, SingleEngine, SingleFlight};
 pub(crate) use sync_count::SyncCount;

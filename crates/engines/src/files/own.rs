@@ -28,7 +28,7 @@ pub struct OwnFolder {
 }
 
 /// Removes a folder of ours on a server; why it stays.
-type RemoteRemover = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+pub type RemoteRemover = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 struct OwnFolders {
     folders: BTreeMap<PathBuf, OwnFolder>,
@@ -51,7 +51,7 @@ static OWN: Mutex<OwnFolders> = Mutex::new(OwnFolders {
 static MAKING: Mutex<()> = Mutex::new(());
 
 /// The lock for making a folder, to be kept until the folder is added; waits for ever once all are being removed.
-pub(crate) fn lock_making() -> MutexGuard<'static, ()> {
+pub fn lock_making() -> MutexGuard<'static, ()> {
     MAKING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -83,12 +83,12 @@ pub(super) fn forget(path: &Path) {
 }
 
 /// This process has made the folder `name` on a server, which `remover` removes.
-pub(crate) fn note_remote(name: &str, remover: RemoteRemover) {
+pub fn note_remote(name: &str, remover: RemoteRemover) {
     table().remote.insert(name.to_owned(), remover);
 }
 
 /// The folder `name` on a server is gone, or is left to the next run.
-pub(crate) fn forget_remote(name: &str) {
+pub fn forget_remote(name: &str) {
     table().remote.remove(name);
 }
 
@@ -159,7 +159,8 @@ pub fn take_problems() -> Vec<String> {
     std::mem::take(&mut table().problems)
 }
 
-pub(crate) fn note_problem(sentence: String) {
+/// Notes a problem that the user is to see when the process ends.
+pub fn note_problem(sentence: String) {
     let mut table = table();
     if !table.problems.contains(&sentence) {
         table.problems.push(sentence);

@@ -88,6 +88,7 @@ impl PduCounts {
         RpcCounters {
             procedures: self.kinds.to_model(|index| NAMES[index]),
             arrivals: Vec::new(),
+            phases: Vec::new(),
             events: RpcEvents {
                 reconnect_count: self.reconnects,
                 stray_reply_count: self.strays,

@@ -55,6 +55,7 @@ impl CallCounts {
                 ..RpcEvents::default()
             },
             arrivals: self.arrivals.to_model(),
+            phases: Vec::new(),
         }
     }
 }

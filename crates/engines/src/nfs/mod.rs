@@ -25,10 +25,9 @@ mod unstable;
 mod tests;
 
 pub use examine::{NfsFound, examine};
-pub use own_folder::NfsFolder;
 
 use self::core::LoadCore;
-use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
+use crate::contract::{Engine, EngineFactory, OpenSpec, OwnPlace, PlaceRequest, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::flights::RequestFlights;
 use crate::slots::{checked_depth, entropy_blocks};
@@ -47,6 +46,7 @@ use narrows_model::workload::{CacheState, SyncPolicy};
 use narrows_model::{Bytes, Effective, EngineId, NfsAddress, Target};
 use narrows_wire::nfs::attributes::FileHandle;
 use narrows_wire::nfs::block::Stability;
+use own_folder::NfsFolder;
 use recovery_state::{REWRITES_MAX, Recovery};
 use server::NfsServer;
 use session::{RpcSession, first_xid};
@@ -178,6 +178,14 @@ impl EngineFactory for NfsFactory {
     /// There is nothing of a server's files in this machine's page cache.
     fn bring_cache_to(&self, _spec: &OpenSpec, _state: CacheState) -> Result<Option<f64>, EngineError> {
         Ok(None)
+    }
+
+    fn own_place(
+        &self,
+        target: &Target,
+        request: &PlaceRequest<'_>,
+    ) -> Result<Option<Box<dyn OwnPlace>>, EngineError> {
+        Ok(Some(Box::new(NfsFolder::create(&address_of(target)?, request)?)))
     }
 
     fn remove(&self, spec: &OpenSpec) -> Result<(), EngineError> {

@@ -4,11 +4,11 @@
 use super::mount::{MountedFolder, mount};
 use super::server::NfsServer;
 use super::session::RpcSession;
-use crate::clock::Clock;
+use crate::contract::{OwnPlace, PlaceRequest};
 use crate::error::{EngineError, ErrorKind};
 use crate::files::{MARKER, PREFIX, forget_remote, lock_making, note_problem, note_remote};
 use crate::stop::StopFlag;
-use narrows_model::NfsAddress;
+use narrows_model::{EngineId, NfsAddress, Target};
 use narrows_wire::nfs::attributes::{FileHandle, FileKind};
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ const REMOVE_TIMEOUT_NS: u64 = 5_000_000_000;
 
 /// A marked folder with files of narrows on a server; dropping it removes it.
 #[derive(Debug)]
-pub struct NfsFolder {
-    address: NfsAddress,
+pub(super) struct NfsFolder {
+    target: Target,
     name: String,
     server: NfsServer,
     handle: FileHandle,
@@ -29,51 +29,34 @@ pub struct NfsFolder {
 }
 
 impl NfsFolder {
-    /// A new folder in `parent`, named from `nonce` and marked with `owner`, the line that states which run made it.
-    /// Folders of earlier runs whose line `is_gone` knows to have ended are removed.
-    ///
-    /// # Errors
-    /// When the server cannot be reached, does not export `parent`, or does not let this user write there.
-    pub fn create(
-        parent: &NfsAddress,
-        nonce: u64,
-        owner: &str,
-        is_gone: &dyn Fn(&str) -> bool,
-        clock: Arc<dyn Clock>,
-        timeout_ns: u64,
-    ) -> Result<Self, EngineError> {
-        let server = NfsServer { address: parent.clone(), clock, timeout_ns, stop: StopFlag::default() };
-        let name = format!("{PREFIX}{nonce:016x}");
+    /// A new folder in `parent`. Folders of earlier runs that have ended are removed.
+    pub(super) fn create(parent: &NfsAddress, request: &PlaceRequest<'_>) -> Result<Self, EngineError> {
+        let server = NfsServer {
+            address: parent.clone(),
+            clock: Arc::clone(&request.clock),
+            timeout_ns: request.timeout_ns,
+            stop: StopFlag::default(),
+        };
+        let name = format!("{PREFIX}{:016x}", request.nonce);
         let MountedFolder { mut session, folder } = mount(&server)?;
         let making = lock_making();
         let handle = session.make_folder(&folder, &name)?;
-        let mut made = Self { address: parent.within(&name), name, server, handle, notes: Vec::new() };
+        let target = Target::Scheme { engine: EngineId::Nfs, rest: parent.within(&name).to_string() };
+        let mut made = Self { target, name, server, handle, notes: Vec::new() };
         note_remote(&made.key(), made.remover());
         drop(making);
-        let marked = session
-            .create(&handle, MARKER, true)
-            .and_then(|marker| session.write_small(&marker, MARKER, format!("{owner}\n").as_bytes()));
+        let marked = session.create(&handle, MARKER, true).and_then(|marker| {
+            session.write_small(&marker, MARKER, format!("{}\n", request.owner).as_bytes())
+        });
         // Dropping it removes what was made.
         marked?;
         let newest_s = session.attributes(&handle, &made.name)?.modified_s;
-        made.notes = remove_left(&mut session, &folder, &made.name, newest_s, is_gone);
+        made.notes = remove_left(&mut session, &folder, &made.name, newest_s, request.is_gone);
         Ok(made)
     }
 
-    /// Where it is.
-    #[must_use]
-    pub fn address(&self) -> &NfsAddress {
-        &self.address
-    }
-
-    /// What killed runs have left in the folder around it: removed, or why not, in sentences.
-    #[must_use]
-    pub fn notes(&self) -> &[String] {
-        &self.notes
-    }
-
     fn key(&self) -> String {
-        format!("nfs:{}", self.address)
+        self.target.to_string()
     }
 
     /// Removes it on a connection of its own.
@@ -88,6 +71,16 @@ impl NfsFolder {
             let MountedFolder { mut session, folder } = mount(&server).map_err(|error| error.to_string())?;
             remove_marked(&mut session, &folder, &name, &handle).map_err(|error| error.to_string())
         })
+    }
+}
+
+impl OwnPlace for NfsFolder {
+    fn target(&self) -> &Target {
+        &self.target
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
     }
 }
 

@@ -21,7 +21,7 @@ use rustix::fs::fstat;
 use std::os::fd::OwnedFd;
 
 mod folders;
-mod names;
+pub mod names;
 mod perform;
 #[cfg(test)]
 mod tests;

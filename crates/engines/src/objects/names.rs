@@ -29,7 +29,7 @@ const FOLDER_DRAW: u64 = 0x5F0_1DE2;
 
 /// Makes the paths of a set's objects, relative to its folder.
 #[derive(Debug)]
-pub(super) struct ObjectNames {
+pub struct ObjectNames {
     form: PathPattern,
     /// The paths of `made_count` numbers from `first_made`.
     made: [ShortPath<PATH_BYTES>; TOGETHER as usize],
@@ -49,7 +49,9 @@ struct PathPattern {
 }
 
 impl ObjectNames {
-    pub(super) fn new(set: &ObjectSet) -> Self {
+    /// Those of `set`.
+    #[must_use]
+    pub fn new(set: &ObjectSet) -> Self {
         let form = PathPattern {
             names: set.names,
             spread: set.spread,
@@ -67,7 +69,7 @@ impl ObjectNames {
 
     /// The path of an object.
     #[inline]
-    pub(super) fn path_of(&mut self, number: u32) -> &CStr {
+    pub fn path_of(&mut self, number: u32) -> &CStr {
         if number.wrapping_sub(self.first_made) >= self.made_count {
             self.make_from(number);
         }

@@ -10,7 +10,10 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 
 /// Facts of a connection, as granted.
-pub(crate) fn connection_facts(socket: &TcpStream) -> io::Result<ConnectionFacts> {
+///
+/// # Errors
+/// When the kernel does not report them.
+pub fn connection_facts(socket: &TcpStream) -> io::Result<ConnectionFacts> {
     let (local, remote) = (socket.local_addr()?, socket.peer_addr()?);
     let options = socket2::SockRef::from(socket);
     let segment = TcpInfo::read(socket).map_or(0, |facts| u64::from(facts.snd_mss_bytes));

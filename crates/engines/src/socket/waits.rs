@@ -16,7 +16,7 @@ const IN_PROGRESS: i32 = rustix::io::Errno::INPROGRESS.raw_os_error();
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waited {
+pub enum Waited {
     /// The socket shows what was waited for.
     Ready,
     /// A stop at once was asked for.
@@ -27,15 +27,27 @@ pub(crate) enum Waited {
 
 /// Bounds of waits.
 #[derive(Clone, Copy)]
-pub(crate) struct SocketWaits<'a> {
-    pub(crate) clock: &'a dyn Clock,
-    pub(crate) stop: &'a StopFlag,
-    pub(crate) deadline: Tick,
+pub struct SocketWaits<'a> {
+    /// The clock of the deadline.
+    pub clock: &'a dyn Clock,
+    /// Ends every wait.
+    pub stop: &'a StopFlag,
+    /// When a wait is over.
+    pub deadline: Tick,
+}
+
+impl std::fmt::Debug for SocketWaits<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SocketWaits").field("deadline", &self.deadline).finish_non_exhaustive()
+    }
 }
 
 impl SocketWaits<'_> {
     /// Waits until `socket` shows one of `events`.
-    pub(crate) fn expect(&self, socket: &impl AsFd, events: PollFlags) -> io::Result<Waited> {
+    ///
+    /// # Errors
+    /// When the system refuses to wait.
+    pub fn expect(&self, socket: &impl AsFd, events: PollFlags) -> io::Result<Waited> {
         loop {
             if self.stop.is_now() {
                 return Ok(Waited::Stopped);
@@ -52,7 +64,10 @@ impl SocketWaits<'_> {
 
     /// A blocking connection to `address`, from the port `from` of this machine where one is given; or how the wait
     /// for it ended.
-    pub(crate) fn connect(
+    ///
+    /// # Errors
+    /// The system's, such as a refused connection.
+    pub fn connect(
         &self,
         address: SocketAddr,
         from: Option<SocketAddr>,

@@ -28,6 +28,7 @@ mod robust_link;
 mod robust_proxy;
 mod robust_proxy_slow;
 mod robust_silent;
+mod s3;
 mod suite_jovian;
 mod support;
 mod verdict_bus;

@@ -19,6 +19,7 @@ pub mod nfs;
 pub mod null;
 pub mod objects;
 pub mod psync;
+pub mod s3;
 pub mod sim;
 pub mod stdio;
 pub mod uring;
@@ -71,6 +72,7 @@ engines! {
     Endpoint = endpoint, "A `narrows serve` endpoint.";
     Nfs = nfs, "An NFS server, without a mount.";
     Iscsi = iscsi, "A logical unit of an iSCSI target, without a block device.";
+    S3 = s3, "Objects of a bucket.";
     // new engine: name
 }
 

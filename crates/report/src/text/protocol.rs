@@ -7,7 +7,7 @@ use super::wrap::{Indent, paragraph};
 use narrows_model::Nanos;
 use narrows_model::Summary;
 use narrows_model::quantity::{amount, span};
-use narrows_model::rpc::{ProcedureCounters, RpcEvents};
+use narrows_model::rpc::{PhaseCounters, ProcedureCounters, RpcEvents};
 
 /// The section; empty where no cell has any.
 pub(crate) fn render(summary: &Summary, names: &CellNames<'_>, style: &Style) -> String {
@@ -30,6 +30,10 @@ pub(crate) fn render(summary: &Summary, names: &CellNames<'_>, style: &Style) ->
         }
         if let Some(words) = cell.protocol_events.and_then(event_words) {
             let text = format!("{}: {words}.", names.name(&cell.id));
+            events.push_str(&paragraph(&text, Indent::all("  "), style.width));
+        }
+        if let Some(words) = phase_words(&cell.protocol_phases) {
+            let text = format!("{}: mean times of phases: {words}.", names.name(&cell.id));
             events.push_str(&paragraph(&text, Indent::all("  "), style.width));
         }
     }
@@ -59,6 +63,17 @@ fn row(name: &str, counts: &ProcedureCounters) -> Vec<Field> {
         amount(counts.received_bytes).into(),
         latency.into(),
     ]
+}
+
+/// The mean of each phase, in words; `None` where none was gone through.
+fn phase_words(phases: &[PhaseCounters]) -> Option<String> {
+    let words = phases.iter().filter_map(|phase| {
+        let mean_ns = phase.latency_sum_ns.0.checked_div(phase.count)?;
+        let when = if phase.before_load { ", before the load" } else { "" };
+        Some(format!("{} {} ({} times{when})", phase.phase, span(Nanos(mean_ns)), phase.count))
+    });
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// What happened beyond replies, in words; `None` where nothing did.

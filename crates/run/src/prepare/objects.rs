@@ -323,7 +323,8 @@ fn fill(
         }
         if let Some(Err(errno)) = done.as_slice().first().map(|done| done.result) {
             let source = std::io::Error::from_raw_os_error(errno.0);
-            return Err(EngineError::from_io("prepare objects in", spec.target.to_string(), source).into());
+            let error = EngineError::from_io("prepare objects in", spec.target.to_string(), source);
+            return Err(error.detail(engine.failure_detail(0).unwrap_or_default()).into());
         }
     }
     Ok(engine.close()?)

@@ -164,7 +164,11 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 None
             }
             (Err(errno), _) => {
-                self.fail_with(faults, op, errno, &format!("{op} failed"));
+                let message = match self.engine.failure_detail(done.tag) {
+                    Some(detail) => format!("{op} failed: {detail}"),
+                    None => format!("{op} failed"),
+                };
+                self.fail_with(faults, op, errno, &message);
                 None
             }
         }

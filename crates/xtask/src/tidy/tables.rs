@@ -86,6 +86,16 @@ pub(crate) const CRATES: &[CrateRow] = &[
     CrateRow { name: "wire", may_depend_on: &["model"], effects: PURE },
     CrateRow { name: "engines", may_depend_on: &["model", "wire", "sim", "sys"], effects: DEVICE_ACCESS },
     CrateRow {
+        name: "remote",
+        // `sys` for the memory of blocks.
+        may_depend_on: &["model", "engines", "sys"],
+        effects: &[
+            (CodeEffect::Threads, "an engine's own workers"),
+            (CodeEffect::Files, "the certificates that a server's is checked against"),
+            (CodeEffect::Net, "issuing I/O is what an engine is for"),
+        ],
+    },
+    CrateRow {
         name: "run",
         // `sys` by docs/design/0001.
         may_depend_on: &["model", "stats", "engines", "probe", "wire", "sys"],
@@ -110,8 +120,8 @@ pub(crate) const CRATES: &[CrateRow] = &[
     CrateRow {
         name: "cli",
         may_depend_on: &[
-            "sys", "model", "study", "record", "probe", "engines", "run", "endpoint", "analysis", "report",
-            "suites",
+            "sys", "model", "study", "record", "probe", "engines", "remote", "run", "endpoint", "analysis",
+            "report", "suites",
         ],
         effects: &[
             (CodeEffect::Threads, "signals and the live view"),

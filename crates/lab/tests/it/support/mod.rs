@@ -10,6 +10,7 @@ pub(crate) mod others;
 pub(crate) mod strace;
 pub(crate) mod study;
 pub(crate) mod tgt;
+pub(crate) mod versity;
 
 use std::any::Any;
 use std::io::Write as _;
@@ -50,6 +51,11 @@ fn lab_with(commands: &[&str]) -> Option<Lab> {
         if is_there { Ok(()) } else { Err(format!("it needs the command {name}")) }
     };
     lab_where(narrows_lab::available().and_then(|()| commands.iter().try_for_each(has)))
+}
+
+/// A lab that can have an S3 server; or nothing, as [`lab`].
+pub(crate) fn lab_with_s3() -> Option<Lab> {
+    lab_where(narrows_lab::available().and_then(|()| versity::program().map(drop)))
 }
 
 #[allow(clippy::print_stdout, reason = "the reason of a skipped test must be seen")]
