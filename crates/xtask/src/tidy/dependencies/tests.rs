@@ -1,6 +1,6 @@
 //! Facts about the size of the default build, on graphs made here.
 
-use super::super::limits::REFUSED_PACKAGES;
+use super::super::limits::{DEFAULT_PACKAGES_MAX, REFUSED_PACKAGES};
 use super::{Graph, Node, check, default_packages};
 
 fn node(name: &str, builds_on: &[&str]) -> (String, Node) {
@@ -33,10 +33,11 @@ fn packages_behind_packages_are_counted_once() {
 
 #[test]
 fn a_build_at_the_limit_passes_and_one_package_more_does_not() {
-    assert_eq!(check(&chain(130)), []);
-    let problems = check(&chain(131));
+    assert_eq!(check(&chain(DEFAULT_PACKAGES_MAX)), []);
+    let more = DEFAULT_PACKAGES_MAX + 1;
+    let problems = check(&chain(more));
     assert_eq!(problems.len(), 1);
-    assert!(problems[0].found.contains("131 packages"), "{}", problems[0]);
+    assert!(problems[0].found.contains(&format!("{more} packages")), "{}", problems[0]);
 }
 
 #[test]
