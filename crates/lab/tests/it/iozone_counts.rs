@@ -170,7 +170,8 @@ fn processes_are_synced_too_and_a_file_whose_closing_is_timed_is_not() {
     let Some(Traced { all, .. }) = traced(&format!("{SIZES} -i 0 -+n -t 2")) else { return };
     let syncs =
         |all: &[(Option<usize>, String)]| all.iter().filter(|(_, name)| name.ends_with("sync")).count();
-    assert_eq!((syncs(&all), all.last().unwrap().0), (2, None), "{all:?}");
+    // Each process syncs its file behind its last record.
+    assert!(syncs(&all) == 2 && all.last().unwrap().1.ends_with("sync"), "{all:?}");
     let Some(Traced { all, .. }) = traced(&format!("{SIZES} -i 0 -c")) else { return };
     assert_eq!(syncs(&all), 0, "{all:?}");
 }

@@ -113,7 +113,8 @@ fn measures_whole_plan() -> bool {
 #[track_caller]
 pub(crate) fn start_check(lab: &Lab, name: &str, mut command: Command, words: &str) -> Running {
     let record = lab.scratch().join(format!("record-{name}"));
-    if measures_whole_plan() {
+    // Studies have a plan of their own.
+    if measures_whole_plan() && command.get_args().any(|word| word == "check") {
         command.arg("--whole-plan");
     }
     command.args(words.split_whitespace()).args(["--json", "--seed", "7", "--out"]).arg(&record);

@@ -82,14 +82,14 @@ fn start_server(
     count: u32,
     place: impl FnOnce(&mut Command),
 ) -> LabProcess {
-    let mut command = host.command("nsenter");
-    command.arg(format!("--mount=/proc/{}/ns/mnt", mapper.pid()));
-    command.args(["sh", "-c"]);
-    // The port mapper needs a moment before it listens.
-    command.arg(
-        "for step in $(seq 100); do [ -S /run/rpcbind.sock ] && break; sleep 0.05; done; \
-         exec ganesha.nfsd -F -f \"$0\" -L STDOUT -p /run/ganesha.pid",
-    );
+    let mut command = host.command("sh");
+    // The port mapper needs a moment before it has mounts of its own, which are entered anew until then, and listens.
+    let entered = format!("nsenter --mount=/proc/{}/ns/mnt", mapper.pid());
+    let listens = "test -d /run/ganesha -a -S /run/rpcbind.sock";
+    let serve = "ganesha.nfsd -F -f \"$0\" -L STDOUT -p /run/ganesha.pid";
+    command.arg("-c").arg(format!(
+        "for step in $(seq 200); do {entered} {listens} && break; sleep 0.05; done; exec {entered} {serve}"
+    ));
     command.arg(config);
     place(&mut command);
     let mut server = lab.start(&format!("ganesha-{count}"), command).unwrap();
