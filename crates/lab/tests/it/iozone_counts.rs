@@ -172,6 +172,8 @@ fn processes_are_synced_too_and_a_file_whose_closing_is_timed_is_not() {
         |all: &[(Option<usize>, String)]| all.iter().filter(|(_, name)| name.ends_with("sync")).count();
     // Each process syncs its file behind its last record.
     assert!(syncs(&all) == 2 && all.last().unwrap().1.ends_with("sync"), "{all:?}");
-    let Some(Traced { all, .. }) = traced(&format!("{SIZES} -i 0 -c")) else { return };
-    assert_eq!(syncs(&all), 0, "{all:?}");
+    let Some(Traced { threads, all }) = traced(&format!("{SIZES} -i 0 -c")) else { return };
+    assert!(all.iter().all(|(thread, name)| thread.is_some() || !name.ends_with("sync")), "{all:?}");
+    let timed = threads.iter().flat_map(|calls| past_first_record(calls, "write"));
+    assert!(threads.len() == 2 && timed.into_iter().all(|(name, _, _)| name == "write"), "{threads:?}");
 }
