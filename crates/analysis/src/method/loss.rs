@@ -29,12 +29,14 @@ pub(crate) struct LossLaw {
 }
 
 impl LossLaw {
-    /// The law `(segment / round trip) x sqrt(3/2 / share)` for each connection; `None` where a figure is not known.
+    /// The law `(segment / round trip) x sqrt(3/2 / share)` for each connection; `None` where a figure is not known, and
+    /// where the connections are to several servers: the smallest round trip is that of the nearest alone, and the segments
+    /// are lost on the way to another.
     ///
     /// # Source
     /// Mathis et al., ACM Computer Communication Review 27 (1997), equation 3.
     pub(crate) fn new(cell: &CellSummary) -> Option<Self> {
-        let share = lost_ratio(cell).filter(|share| *share > 0.0)?;
+        let share = lost_ratio(cell).filter(|share| *share > 0.0 && cell.target.members().len() == 1)?;
         let round_trip_s = cell.rtt_min_ns.filter(|rtt| rtt.0 > 0)?.as_secs_f64();
         let segment_bytes = ratio(cell.bytes.wire?.as_f64(), metric(cell, TCP_SEGMENT_COUNT)?)?;
         let connections = f64::from(cell.requested.workers) * f64::from(cell.clients);
@@ -102,4 +104,45 @@ impl StarvedConnections {
 /// The share of the segments that was sent again.
 pub(crate) fn lost_ratio(cell: &CellSummary) -> Option<f64> {
     ratio(metric(cell, TCP_RETRANSMIT_COUNT)?, metric(cell, TCP_SEGMENT_COUNT)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_model::summary::Metric;
+    use narrows_model::{Cut, Nanos};
+
+    /// A bulk load of a gigabit path of which a thirtieth is sent again, with a mean round trip far above its smallest and
+    /// few bytes in flight for the windows of its connections.
+    fn lossy_cell() -> CellSummary {
+        let summary = crate::testing::builtin("gigabit-nfs");
+        let is_bulk = |cell: &&CellSummary| cell.cut == Cut::Path && !is_single(cell) && !cell.is_small_block();
+        let mut cell = summary.cells.iter().find(is_bulk).unwrap().clone();
+        let segments = cell.bytes.wire.unwrap().as_f64() / 1448.0;
+        cell.rtt_min_ns = Some(Nanos(3_000));
+        let values = [
+            (TCP_SEGMENT_COUNT, segments),
+            (TCP_RETRANSMIT_COUNT, segments / 30.0),
+            (TCP_ROUND_TRIP_S, 0.016),
+            (TCP_CONGESTION_WINDOW_BYTES, 100.0 * cell.rate_bytes_per_s.unwrap().0),
+        ];
+        cell.metrics.retain(|metric| values.iter().all(|(id, _)| metric.id != *id));
+        let unit = String::new();
+        cell.metrics.extend(values.map(|(id, value)| Metric {
+            id: id.to_owned(),
+            value,
+            unit: unit.clone(),
+            interval: None,
+        }));
+        cell
+    }
+
+    #[test]
+    fn connections_to_several_servers_have_no_law_of_their_mixed_round_trips() {
+        let mut cell = lossy_cell();
+        assert!(LossLaw::new(&cell).is_some() && StarvedConnections::new(&cell, None).is_some());
+        // One server is beside the client, 3 us away, the other behind a full link.
+        cell.target = "stripe:tcp://a:1/disk,tcp://b:1/disk".parse().unwrap();
+        assert!(LossLaw::new(&cell).is_none() && StarvedConnections::new(&cell, None).is_none());
+    }
 }
