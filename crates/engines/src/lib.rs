@@ -16,9 +16,9 @@ pub mod own_folders {
     //! The folders that this process has made, as what they were when they were made, and those of earlier processes.
     pub use crate::files::{
         ConfinedFolder, MARKER, MarkedFolder, NamedFolder, OwnFolder, OwnerProcess, OwnerState, PREFIX,
-        RemoteRemover, add_own_folder, find_replaced, forget_remote, is_kept, lock_making, named_folders,
-        note_problem, note_remote, own_folder, own_folder_paths, remove_own_folders, stop_making_folders,
-        take_problems,
+        RemoteRemover, add_own_folder, find_replaced, first_replaced, forget_remote, is_kept, lock_making,
+        named_folders, note_problem, note_remote, own_folder, own_folder_paths, remove_own_folders,
+        stop_making_folders, take_problems,
     };
 }
 pub mod iscsi;

@@ -105,5 +105,8 @@ pub enum Event {
         at_ns: Nanos,
         /// Why.
         reason: EndReason,
+        /// What ended it before its plan, for people: a peer that was lost, a test folder that was replaced.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
     },
 }

@@ -455,6 +455,10 @@ pub struct Summary {
     pub topology: Topology,
     /// Whether everything planned was measured.
     pub complete: bool,
+    /// What ended the run before its plan, for people: a peer that was lost, a test folder that was replaced; `None` where
+    /// nothing did.
+    #[serde(default)]
+    pub ended_by: Option<String>,
     /// Seed of every random choice.
     pub seed: u64,
     /// The study that was run; `None` for a command that plans by itself.

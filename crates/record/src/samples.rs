@@ -204,6 +204,10 @@ pub(crate) fn one_of_each() -> Vec<Event> {
         interval(90, 0),
         Event::CellSkipped(skipped(1)),
         Event::CellFailed { cell: id(90), message: "the server disconnected".into() },
-        Event::RunFinished { at_ns: Nanos(9), reason: EndReason::Failed },
+        Event::RunFinished {
+            at_ns: Nanos(9),
+            reason: EndReason::Failed,
+            detail: Some("a server was lost".into()),
+        },
     ]
 }

@@ -52,7 +52,7 @@ pub fn simulate(profile: &SimProfile, plan: &Plan) -> Result<Vec<Event>, SimErro
             reason = EndReason::Failed;
         }
     }
-    events.push(Event::RunFinished { at_ns: Nanos(world.now_ns), reason });
+    events.push(Event::RunFinished { at_ns: Nanos(world.now_ns), reason, detail: None });
     Ok(events)
 }
 

@@ -239,6 +239,8 @@ pub(crate) struct RunData {
     pub server: Option<(ServerFacts, Inventory)>,
     pub proxy: Option<(ServerFacts, Inventory)>,
     pub end: Option<EndReason>,
+    /// What ended the run before its plan.
+    pub end_detail: Option<String>,
     pub relay: RelayTrials,
     index: HashMap<CellId, usize>,
     open: Option<usize>,
@@ -256,6 +258,7 @@ impl RunData {
             server: None,
             proxy: None,
             end: None,
+            end_detail: None,
             relay: RelayTrials::default(),
             index: HashMap::new(),
             open: None,
@@ -298,7 +301,10 @@ impl RunData {
                     cell.failure = Some(message.clone());
                 }
             }
-            Event::RunFinished { reason, .. } => self.end = Some(*reason),
+            Event::RunFinished { reason, detail, .. } => {
+                self.end = Some(*reason);
+                self.end_detail.clone_from(detail);
+            }
             Event::RelayTrialFinished(trial) => self.relay.add(trial),
             Event::RunStarted { .. } | Event::PhaseStarted { .. } | Event::Counters(_) => {}
         }

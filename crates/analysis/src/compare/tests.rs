@@ -237,7 +237,7 @@ fn a_run_that_was_cut_off_is_compared_and_told() {
     let mut reader = RunReader::new(RunFacts::default(), &plan, &inventory);
     let events = narrows_sim::simulate(&profile, &plan).unwrap();
     events.iter().take(events.len() / 2).for_each(|event| reader.event(event));
-    reader.event(&Event::RunFinished { at_ns: Nanos(1), reason: EndReason::Interrupted });
+    reader.event(&Event::RunFinished { at_ns: Nanos(1), reason: EndReason::Interrupted, detail: None });
     let found = compared(&run("local-ssd", 2), &reader.finish());
     assert!(found.a.runs[0].complete && !found.b.runs[0].complete && !found.b.runs[0].doubts.is_empty());
     assert!(!found.cells.is_empty() && !found.only_in_a.is_empty());

@@ -119,6 +119,7 @@ impl<'a> Summarizer<'a> {
             target: self.plan.target.clone(),
             topology: self.plan.topology,
             complete: self.collected.complete(self.plan.relay.as_ref()),
+            ended_by: self.collected.end_detail.clone(),
             seed: self.plan.seed,
             study: self.plan.study.as_ref().map(study::summary),
             suite: self.plan.suite.clone(),

@@ -7,6 +7,7 @@ use crate::diagnose::summary_of;
 use crate::exit::CommandFailure;
 use crate::progress::ProgressDisplay;
 use narrows_engines::endpoint::ControlClient;
+use narrows_engines::own_folders::first_replaced;
 use narrows_model::event::EndReason;
 use narrows_model::{Event, Inventory, Nanos, Plan, Sink, SinkError};
 use narrows_record::Writer;
@@ -30,16 +31,21 @@ pub(super) struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    /// Reports the end of a run with `outcome`; returns why it ended, and the record to be finished.
+    /// Reports the end of a run with `outcome`, and of a peer that was lost; returns why the run ended, and the record to be
+    /// finished.
     pub(super) fn end(
         mut self,
         outcome: Result<RunOutput, SinkError>,
+        loss: &PeerLoss,
         watch: &Watch,
         console: &Console,
     ) -> (EndReason, Writer) {
         let at_ns = watch.now();
         let ended = outcome.and_then(|output| {
-            self.event(&Event::RunFinished { at_ns, reason: output.reason }).map(|()| output.reason)
+            // What is lost or replaced once all was measured ends nothing.
+            let found = || loss.message().map(str::to_owned).or_else(first_replaced);
+            let detail = if output.reason == EndReason::Failed { found() } else { None };
+            self.event(&Event::RunFinished { at_ns, reason: output.reason, detail }).map(|()| output.reason)
         });
         let reason = ended.unwrap_or_else(|error| {
             // What was kept until then is worth its verdict.
@@ -86,7 +92,7 @@ impl RunExecutor<'_> {
         for problem in left.iter().take(3) {
             console.say(&format!("narrows: left behind: {problem}"));
         }
-        Ok(recording.end(outcome, self.watch, console))
+        Ok(recording.end(outcome, &site.peer_loss, self.watch, console))
     }
 
     fn cells(

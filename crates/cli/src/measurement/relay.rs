@@ -47,9 +47,10 @@ pub(crate) fn run_relay(
     let outcome = points(&mut experiment, watch, &mut recording);
     recording.progress.end();
     say_loss(context.console, &experiment.site.peer_loss);
+    let loss = experiment.site.peer_loss.clone();
     // Processes of roles end before the record says that the run has.
     drop((experiment.monitor, experiment.site));
-    let (reason, writer) = recording.end(outcome, watch, context.console);
+    let (reason, writer) = recording.end(outcome, &loss, watch, context.console);
     Ok(FinishedRun { writer, reason })
 }
 

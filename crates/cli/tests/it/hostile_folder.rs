@@ -157,6 +157,8 @@ fn a_test_folder_put_in_the_place_of_ours_ends_the_check_with_exit_4() {
     shared.assert_untouched(&seen);
     assert_eq!(seen.code, Some(4), "{seen:#?}");
     assert!(seen.stderr.contains("replaced"), "{seen:#?}");
+    // The reason is in the result too, and more time is no advice.
+    assert!(seen.stdout.contains("replaced") && !seen.stdout.contains("more time"), "{seen:#?}");
     let links = fs::read_dir(shared.path("shared"))
         .unwrap()
         .filter(|entry| entry.as_ref().is_ok_and(|entry| entry.path().join("data-0").is_symlink()));

@@ -34,9 +34,19 @@ fn assert_incomplete(folder: &Path, seen: &Seen, peer: &Served) {
     for words in ["no answer within", &peer.address, "what was measured is kept", "record: record"] {
         assert!(stderr.contains(words), "{words}: {stderr}");
     }
-    assert!(seen.stdout.contains("INCOMPLETE"), "{}", seen.stdout);
+    assert_reason(&seen.stdout, &peer.address);
     let again = run(folder, &["diagnose", "record"]);
     assert_eq!((again.code, &again.stdout), (Some(4), &seen.stdout), "{again:?}");
+}
+
+/// Fails unless a result has the reason on its first screen, and advice that fits it.
+#[track_caller]
+fn assert_reason(stdout: &str, address: &str) {
+    let first = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["INCOMPLETE", "no answer within", address, "mend what ended the run"] {
+        assert!(first.contains(words), "{words}: {stdout}");
+    }
+    assert!(!first.contains("more time"), "{stdout}");
 }
 
 const CELLS: [&str; 11] = [
@@ -72,6 +82,20 @@ fn a_server_that_stops_during_a_cell_ends_the_check_with_what_was_measured() {
     let words = [&["check", &target][..], &CELLS].concat();
     let seen = stopped_at(folder.path(), &words, &server, "[3/", 5);
     assert_incomplete(folder.path(), &seen, &server);
+}
+
+#[test]
+fn a_server_that_stops_in_a_check_that_may_end_sooner_is_the_reason_in_its_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Served::start(folder.path(), &[]);
+    let target = format!("tcp://{}/memory", server.address);
+    let words = ["check", &target, "--seconds", "60"];
+    let seen = stopped_at(folder.path(), &words, &server, "path read", 3);
+    assert_incomplete(folder.path(), &seen, &server);
+    let json = run(folder.path(), &["diagnose", "record", "--json"]).stdout;
+    let summary: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let reason = summary["ended_by"].as_str().unwrap();
+    assert!(reason.contains(&server.address) && reason.contains("no answer within"), "{reason}");
 }
 
 #[test]

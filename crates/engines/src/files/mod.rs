@@ -28,7 +28,7 @@ pub use folder::{FolderError, TestFolder};
 pub use marked::{MARKER, MarkedFolder, NamedFolder, PREFIX, is_kept, named_folders};
 pub(crate) use object_path::ObjectPath;
 pub use own::{
-    OwnFolder, RemoteRemover, add_own_folder, find_replaced, own_folder, own_folder_paths,
+    OwnFolder, RemoteRemover, add_own_folder, find_replaced, first_replaced, own_folder, own_folder_paths,
     remove_own_folders, stop_making_folders, take_problems,
 };
 pub use own::{forget_remote, lock_making, note_problem, note_remote};

@@ -153,6 +153,13 @@ pub fn find_replaced() -> bool {
     table().is_replaced
 }
 
+/// The first of what this process has found replaced, in a sentence; `None` where it found nothing.
+#[must_use]
+pub fn first_replaced() -> Option<String> {
+    let table = table();
+    table.problems.first().filter(|_| table.is_replaced).cloned()
+}
+
 /// Takes what this process has found replaced, or could not remove of what it has made: sentences, each once.
 #[must_use]
 pub fn take_problems() -> Vec<String> {

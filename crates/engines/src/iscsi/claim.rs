@@ -2,22 +2,21 @@
 //!
 //! A unit that holds anything is never written, unless the address names it by its serial number. What is written is from
 //! the unit's beginning on: the mark, and from the second MiB on the data of each client. Whoever writes checks the mark
-//! first. Two runs that claim one unit within the same moment are distinguished by the mark that is read back.
+//! first. Of runs that claim one unit within the same moment, one alone gets it: see `mark`.
 
 use super::contents::describe;
+use super::mark::{DATA_AT_BYTES, MarkFailure, RegionMark, put_mark, read_mark, remove_mark};
 use super::portal::IscsiPortal;
 use super::session::{DEFAULT_OPTIONS, UnitSession};
 use super::unit::UnitFacts;
 use crate::clock::Clock;
 use crate::error::{EngineError, ErrorKind};
-use crate::files::{MARKER, forget_remote, lock_making, note_problem, note_remote};
+use crate::files::{forget_remote, lock_making, note_problem, note_remote};
 use crate::stop::StopFlag;
 use narrows_model::{Bytes, IscsiAddress, UnitClaim};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Where the data of a run begins: what is before is the mark's.
-pub(super) const DATA_AT_BYTES: u64 = 1 << 20;
 /// The part of a unit at its end where partition tables and RAIDs leave marks too.
 const TAIL_BYTES: u64 = 1 << 20;
 /// Wait for each answer while a region is cleared.
@@ -65,6 +64,26 @@ impl UnitSurvey {
         Some(format!("LUN {} holds {words} and is only read; {serial}", address.unit))
     }
 
+    /// Where what a killed run has left ends; `None` where it left nothing.
+    fn left_bytes(&self) -> Option<u64> {
+        match self.holding {
+            UnitHolding::LeftByRun { end_bytes } => Some(end_bytes.0),
+            UnitHolding::Nothing | UnitHolding::Other(_) => None,
+        }
+    }
+
+    /// What is done to make room on it, in sentences.
+    fn room_notes(&self) -> Vec<String> {
+        match &self.holding {
+            UnitHolding::Other(_) => {
+                let serial = self.serial.as_deref().unwrap_or_default();
+                vec![format!("overwrites the content of the unit {serial}")]
+            }
+            UnitHolding::LeftByRun { .. } => vec!["cleared what a run that was killed had left".to_owned()],
+            UnitHolding::Nothing => Vec::new(),
+        }
+    }
+
     /// Bytes that a run may fill.
     #[must_use]
     pub fn room(&self) -> Bytes {
@@ -92,40 +111,43 @@ pub fn survey(
     let facts = session.unit_facts()?;
     let surveyed = surveyed(&mut session, &facts, is_gone);
     session.log_out();
-    surveyed
+    surveyed.map(|(survey, _)| survey)
 }
 
+/// What is on the unit, and its first bytes, of which that was said.
 fn surveyed(
     session: &mut UnitSession,
     facts: &UnitFacts,
     is_gone: &dyn Fn(&str) -> bool,
-) -> Result<UnitSurvey, EngineError> {
+) -> Result<(UnitSurvey, Vec<u8>), EngineError> {
+    let head = session.read_blocks(facts, 0, DATA_AT_BYTES.min(facts.length_bytes()))?;
     let identity = &facts.identity;
     let parts = [identity.vendor.as_str(), &identity.product, facts.name.as_deref().unwrap_or_default()];
     let description: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    Ok(UnitSurvey {
+    let survey = UnitSurvey {
         description: description.join(" "),
         serial: facts.serial.clone(),
         length: Bytes(facts.length_bytes()),
-        holding: holding(session, facts, is_gone)?,
-    })
+        holding: holding(session, facts, &head, is_gone)?,
+    };
+    Ok((survey, head))
 }
 
 fn holding(
     session: &mut UnitSession,
     facts: &UnitFacts,
+    head: &[u8],
     is_gone: &dyn Fn(&str) -> bool,
 ) -> Result<UnitHolding, EngineError> {
     let length_bytes = facts.length_bytes();
-    let head = session.read_blocks(facts, 0, DATA_AT_BYTES.min(length_bytes))?;
-    if let Some(mark) = RegionMark::parse(&head) {
+    if let Some(mark) = RegionMark::parse(head) {
         return Ok(if is_gone(&mark.owner) && mark.end_bytes <= length_bytes {
             UnitHolding::LeftByRun { end_bytes: Bytes(mark.end_bytes) }
         } else {
             UnitHolding::Other(format!("the data of another run ({})", mark.owner))
         });
     }
-    if let Some(words) = describe(&head) {
+    if let Some(words) = describe(head) {
         return Ok(UnitHolding::Other(words.to_owned()));
     }
     let tail_bytes = length_bytes.saturating_sub(TAIL_BYTES).max(head.len() as u64);
@@ -133,43 +155,6 @@ fn holding(
         None => UnitHolding::Nothing,
         Some(at) => UnitHolding::Other(format!("data near its end, at byte {at}")),
     })
-}
-
-/// The mark of a claim, as text in the first block.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct RegionMark {
-    owner: String,
-    nonce: u64,
-    end_bytes: u64,
-}
-
-impl RegionMark {
-    /// The mark, with zeroes up to a multiple of `whole_bytes`.
-    fn to_bytes(&self, whole_bytes: u64) -> Vec<u8> {
-        let owner: String = self.owner.chars().take(300).filter(|letter| *letter != '\n').collect();
-        let text = format!("{MARKER}\n{owner}\nclaim {:016x}\nend {}\n", self.nonce, self.end_bytes);
-        let mut block = text.into_bytes();
-        let whole = block.len().next_multiple_of(usize::try_from(whole_bytes).unwrap_or(512).max(512));
-        block.resize(whole, 0);
-        block
-    }
-
-    /// The mark at the front of `head`; `None` where there is none, or anything else behind it.
-    fn parse(head: &[u8]) -> Option<Self> {
-        let length = head.iter().position(|byte| *byte == 0)?;
-        let (text, rest) = head.split_at(length);
-        if rest.iter().any(|byte| *byte != 0) {
-            return None;
-        }
-        let mut lines = std::str::from_utf8(text).ok()?.lines();
-        if lines.next()? != MARKER {
-            return None;
-        }
-        let owner = lines.next()?.to_owned();
-        let nonce = u64::from_str_radix(lines.next()?.strip_prefix("claim ")?, 16).ok()?;
-        let end_bytes = lines.next()?.strip_prefix("end ")?.parse().ok()?;
-        Some(Self { owner, nonce, end_bytes })
-    }
 }
 
 /// The bytes of the data of client `index` under `claim`; `None` beyond any unit.
@@ -185,8 +170,7 @@ pub(super) fn check_claim(
     facts: &UnitFacts,
     claim: UnitClaim,
 ) -> Result<u64, EngineError> {
-    let head = session.read_blocks(facts, 0, 4096.min(facts.length_bytes()))?;
-    match RegionMark::parse(&head).filter(|mark| mark.nonce == claim.nonce) {
+    match read_mark(session, facts)?.filter(|mark| mark.nonce == claim.nonce) {
         Some(mark) => Ok(mark.end_bytes),
         None => Err(EngineError::new(ErrorKind::Unsupported, "open", session.portal.name())
             .detail("the mark of this run is not on the unit: somebody else has written there, or it is another unit")
@@ -217,6 +201,8 @@ pub struct UnitRegion {
     portal: IscsiPortal,
     end_bytes: u64,
     notes: Vec<String>,
+    /// Nothing of this run is on the unit.
+    is_lost: bool,
 }
 
 /// What of a unit a run needs.
@@ -269,21 +255,35 @@ impl UnitRegion {
                 ))
                 .hint("use smaller files, fewer clients or a larger unit"));
         }
-        let found = surveyed(&mut session, &facts, is_gone)?;
-        let notes = make_room(&mut session, &facts, address, &found, end_bytes)?;
+        session.end_within(end_bytes);
+        let (found, head) = surveyed(&mut session, &facts, is_gone)?;
+        check_consent(&session, &facts, address, &found)?;
+        check_empty(&mut session, &facts, address, &found, end_bytes)?;
+        let left_bytes = found.left_bytes();
+        let end_bytes = end_bytes.max(left_bytes.unwrap_or(0));
         let claim = UnitClaim { nonce, stride_bytes };
         let making = lock_making();
         let address = IscsiAddress { claim: Some(claim), ..address.clone() };
         let portal = IscsiPortal { address: address.clone(), ..portal };
-        let region = Self { address, portal, end_bytes, notes };
+        let mut region = Self { address, portal, end_bytes, notes: Vec::new(), is_lost: false };
         note_remote(&region.key(), region.remover());
         drop(making);
         let mark = RegionMark { owner: owner.to_owned(), nonce, end_bytes };
         // Dropping the region removes what was written.
-        let is_overwritten = matches!(found.holding, UnitHolding::Other(_));
-        let whole_bytes = if is_overwritten { DATA_AT_BYTES } else { facts.block_bytes() };
-        session.write_blocks(&facts, 0, &mark.to_bytes(whole_bytes))?;
-        check_claim(&mut session, &facts, claim)?;
+        match put_mark(&mut session, &facts, &mark, &head) {
+            Ok(()) => {}
+            Err(MarkFailure::Other(error)) => return Err(error),
+            Err(MarkFailure::Lost(error)) => {
+                region.is_lost = true;
+                return Err(error);
+            }
+        }
+        if let Some(left_bytes) = left_bytes {
+            // Under the new mark already: nobody else clears it too.
+            session.end_within(left_bytes);
+            session.clear_blocks(&facts, DATA_AT_BYTES, left_bytes)?;
+        }
+        region.notes = found.room_notes();
         session.log_out();
         Ok(region)
     }
@@ -315,7 +315,9 @@ impl UnitRegion {
 
 impl Drop for UnitRegion {
     fn drop(&mut self) {
-        if let Err(why) = self.remover()() {
+        if !self.is_lost
+            && let Err(why) = self.remover()()
+        {
             note_problem(format!("test data on {}: {why}; the next run there clears it", self.key()));
         }
         forget_remote(&self.key());
@@ -326,6 +328,7 @@ impl Drop for UnitRegion {
 fn cleared(portal: &IscsiPortal, claim: Option<UnitClaim>, end_bytes: u64) -> Result<(), EngineError> {
     let mut session = UnitSession::open(portal, &DEFAULT_OPTIONS, None, portal.deadline())?;
     let facts = session.unit_facts()?;
+    session.end_within(end_bytes);
     let head = session.read_blocks(&facts, 0, DATA_AT_BYTES.min(facts.length_bytes()))?;
     if head.iter().all(|byte| *byte == 0) {
         // Nothing was written, or it was cleared before.
@@ -336,19 +339,18 @@ fn cleared(portal: &IscsiPortal, claim: Option<UnitClaim>, end_bytes: u64) -> Re
             .detail("its beginning was written by somebody else, and nothing was touched"));
     }
     session.clear_blocks(&facts, DATA_AT_BYTES, end_bytes)?;
-    session.clear_blocks(&facts, 0, DATA_AT_BYTES)?;
+    remove_mark(&mut session, &facts)?;
     session.log_out();
     Ok(())
 }
 
-/// Clears what a killed run has left, and refuses content that nobody named for overwriting.
-fn make_room(
-    session: &mut UnitSession,
+/// Refuses a unit that nobody named for overwriting, and one that was named by another number.
+fn check_consent(
+    session: &UnitSession,
     facts: &UnitFacts,
     address: &IscsiAddress,
     found: &UnitSurvey,
-    end_bytes: u64,
-) -> Result<Vec<String>, EngineError> {
+) -> Result<(), EngineError> {
     let refused = |detail: String, hint: &str| {
         Err(EngineError::new(ErrorKind::Permission, "write to", session.portal.name())
             .detail(detail)
@@ -362,57 +364,38 @@ fn make_room(
             "check which unit is meant",
         );
     }
-    if let Some(reason) = found.read_only_reason(address) {
-        return refused(reason, "or give a unit that is empty");
+    match found.read_only_reason(address) {
+        Some(reason) => refused(reason, "or give a unit that is empty"),
+        None => Ok(()),
     }
-    match found.holding {
-        UnitHolding::Other(_) => {
-            return Ok(vec![format!(
-                "overwrites the content of the unit {}",
-                facts.serial.as_deref().unwrap_or("")
-            )]);
-        }
-        UnitHolding::LeftByRun { end_bytes: left_bytes } => {
-            session.clear_blocks(facts, DATA_AT_BYTES, left_bytes.0)?;
-            session.clear_blocks(facts, 0, DATA_AT_BYTES)?;
-            return Ok(vec!["cleared what a run that was killed had left".to_owned()]);
-        }
-        UnitHolding::Nothing => {}
+}
+
+/// Refuses a unit on which anything is up to `end_bytes` that is not of a killed run and was not named for overwriting.
+fn check_empty(
+    session: &mut UnitSession,
+    facts: &UnitFacts,
+    address: &IscsiAddress,
+    found: &UnitSurvey,
+    end_bytes: u64,
+) -> Result<(), EngineError> {
+    if is_consent(address, facts.serial.as_deref()) {
+        return Ok(());
     }
-    match session.first_non_zero(facts, DATA_AT_BYTES, end_bytes)? {
-        Some(at) if !is_consent(address, facts.serial.as_deref()) => {
-            let serial = facts.serial.as_deref().unwrap_or("SERIAL");
-            Err(EngineError::new(ErrorKind::Permission, "write to", session.portal.name())
-                .detail(format!(
-                    "LUN {} is not empty: byte {at} is not zero, where the run would write",
-                    address.unit
-                ))
-                .hint(format!("--overwrite-lun {serial} allows its content to be overwritten")))
-        }
-        _ => Ok(Vec::new()),
-    }
+    // What a killed run has written is known to be its own only up to where its claim ended.
+    let from_bytes = found.left_bytes().unwrap_or(0).max(DATA_AT_BYTES);
+    let Some(at) = session.first_non_zero(facts, from_bytes, end_bytes)? else { return Ok(()) };
+    let serial = facts.serial.as_deref().unwrap_or("SERIAL");
+    Err(EngineError::new(ErrorKind::Permission, "write to", session.portal.name())
+        .detail(format!(
+            "LUN {} is not empty: byte {at} is not zero, where the run would write",
+            address.unit
+        ))
+        .hint(format!("--overwrite-lun {serial} allows its content to be overwritten")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_mark_is_read_as_it_was_written_and_nothing_else_is_one() {
-        let mark = RegionMark { owner: "narrows, pid 7".to_owned(), nonce: 0xfeed, end_bytes: 9 << 20 };
-        for block_bytes in [512, 4096] {
-            let mut head = mark.to_bytes(block_bytes);
-            assert_eq!(head.len() as u64, block_bytes);
-            assert_eq!(RegionMark::parse(&head), Some(mark.clone()));
-            head[500] = 1;
-            assert_eq!(RegionMark::parse(&head), None, "something else is there too");
-        }
-        for text in
-            ["", "made-by-narrows\n", "made-by-narrows\nx\nclaim z\nend 1\n\0", "x\ny\nclaim 1\nend 1\n\0"]
-        {
-            assert_eq!(RegionMark::parse(text.as_bytes()), None, "{text}");
-        }
-    }
 
     #[test]
     fn the_data_of_clients_does_not_overlap() {

@@ -11,6 +11,7 @@ mod contents;
 mod core;
 mod counters;
 mod issuer;
+mod mark;
 mod portal;
 mod secrets;
 mod send_queue;
@@ -18,6 +19,10 @@ mod session;
 mod tasks;
 mod unit;
 
+#[cfg(test)]
+mod claim_tests;
+#[cfg(test)]
+mod fake_target;
 #[cfg(test)]
 mod tests;
 

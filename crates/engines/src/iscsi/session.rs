@@ -6,7 +6,7 @@ use super::counters::{CountedPdu, PduCounts};
 use super::portal::IscsiPortal;
 use super::secrets::{credentials, login_entropy};
 use crate::clock::Tick;
-use crate::error::EngineError;
+use crate::error::{EngineError, ErrorKind};
 use narrows_wire::iscsi::digest::{DIGEST_BYTES, Digests, digest, padding};
 use narrows_wire::iscsi::header::{BasicHeader, NO_TAG, PduKind, is_before};
 use narrows_wire::iscsi::login::{LOGIN_DATA_BYTES_MAX, LoginConversation, LoginRequest, LoginStep};
@@ -40,6 +40,8 @@ pub(super) const DEFAULT_OPTIONS: SessionOptions = SessionOptions {
 pub(super) const LOGOUT_TAG: u32 = 0xffff;
 /// Longest wait for the answer to a logout.
 pub(super) const LOGOUT_NS: u64 = 1_000_000_000;
+/// In waits for one answer: how long a unit is claimed or cleared beyond the time of its bytes.
+const TOTAL_TIMEOUTS: u64 = 16;
 /// What one receive takes.
 const RECEIVE_BYTES: usize = 64 << 10;
 /// Reports of what has happened to a unit that are passed over before a command.
@@ -119,6 +121,8 @@ pub(super) struct UnitSession {
     kept: Vec<u8>,
     next_tag: u32,
     deadline: Tick,
+    /// When all of what is done with it must be over.
+    pub(super) ends_at: Option<Tick>,
 }
 
 /// A whole PDU of the target.
@@ -160,6 +164,7 @@ impl UnitSession {
             data_bytes_max: LOGIN_DATA_BYTES_MAX,
             kept: Vec::new(),
             next_tag: 0,
+            ends_at: None,
             portal: portal.clone(),
             deadline,
         };
@@ -230,12 +235,30 @@ impl UnitSession {
         self.deadline = self.portal.deadline();
     }
 
+    /// From now on all commands together take no longer than some waits for one answer, and a second for each MiB of the
+    /// unit's first `bytes`: a target may answer each of them late.
+    pub(super) fn end_within(&mut self, bytes: u64) {
+        let waits_ns = self.portal.timeout_ns.saturating_mul(TOTAL_TIMEOUTS);
+        let bytes_ns = (bytes >> 20).saturating_mul(1_000_000_000);
+        self.ends_at = Some(self.portal.clock.now().after(waits_ns.saturating_add(bytes_ns)));
+    }
+
+    fn check_end(&self, operation: &'static str) -> Result<(), EngineError> {
+        if self.ends_at.is_none_or(|end| self.portal.clock.now() < end) {
+            return Ok(());
+        }
+        Err(EngineError::new(ErrorKind::PeerGone, operation, self.portal.name())
+            .detail("all commands together took too long: less than 1 MiB a second was moved")
+            .hint("see why the target answers late, or use smaller files"))
+    }
+
     /// Executes a command; reports of what has happened to the unit before are passed over.
     pub(super) fn execute(
         &mut self,
         operation: &'static str,
         asked: &UnitCommand<'_>,
     ) -> Result<UnitAnswer, EngineError> {
+        self.check_end(operation)?;
         let mut answer = self.execute_once(operation, asked)?;
         for _ in 0..ATTENTIONS_MAX {
             match answer {

@@ -68,6 +68,8 @@ pub(super) struct UnitTask {
     pub(super) moved_bytes: u32,
     /// How often it was sent again after a unit attention.
     pub(super) attention_count: u32,
+    /// Whether it is sent under its present tag, so that it may be answered.
+    is_sent: bool,
     /// Whether it has been counted as one that waited for the target's window.
     pub(super) has_waited: bool,
     list: [u8; UNMAP_LIST_BYTES],
@@ -122,6 +124,7 @@ impl TaskTable {
             sent_ns: 0,
             moved_bytes: 0,
             attention_count: 0,
+            is_sent: false,
             has_waited: false,
             list: [0; UNMAP_LIST_BYTES],
         };
@@ -156,7 +159,7 @@ impl TaskTable {
         self.next_tag = self.next_tag.wrapping_add(1);
         let task = &mut self.tasks[index as usize];
         task.tag = u32::from(self.next_tag) << 16 | index;
-        (task.state, task.moved_bytes) = (TaskState::Waiting, 0);
+        (task.state, task.moved_bytes, task.is_sent) = (TaskState::Waiting, 0, false);
     }
 
     /// Gives a command to a session.
@@ -169,16 +172,18 @@ impl TaskTable {
         let task = &mut self.tasks[index as usize];
         let is_again = task.sent_ns != 0;
         counts.sent(task.kind.counted(), bytes, is_again);
+        task.is_sent = true;
         if !is_again {
             task.sent_ns = now_ns.max(1);
         }
     }
 
-    /// The command of `tag` on `session`; `None` where nobody waits for it.
+    /// The command of `tag` on `session`; `None` where nobody waits for it, or it was not sent yet: a target that guesses
+    /// tags completes nothing.
     pub(super) fn find(&self, tag: u32, session: usize) -> Option<u32> {
         let index = tag & 0xffff;
         let task = self.tasks.get(index as usize)?;
-        (task.state == TaskState::Assigned(session) && task.tag == tag).then_some(index)
+        (task.state == TaskState::Assigned(session) && task.tag == tag && task.is_sent).then_some(index)
     }
 
     /// Ends a command.
@@ -196,5 +201,25 @@ impl TaskTable {
             sent_ns => sent_ns,
         });
         assigned
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_was_not_sent_has_no_answer() {
+        let mut table = TaskTable::new(1, WriteDurability::Deferred);
+        let index = table.add(TaskKind::Read, 0, BlockRange { first: 0, count: 1 }).unwrap();
+        table.assign(index, 3);
+        let tag = table.task(index).tag;
+        assert_eq!(table.find(tag, 3), None, "its tag was guessed");
+        table.sent(index, 48, 1, &mut PduCounts::default());
+        assert_eq!(table.find(tag, 3), Some(index));
+        assert_eq!(table.find(tag, 2), None, "another session's");
+        table.renew(index);
+        table.assign(index, 3);
+        assert_eq!(table.find(table.task(index).tag, 3), None, "it waits once more");
     }
 }

@@ -178,6 +178,11 @@ impl UnitSession {
         let cdb = ScsiCdb::write(range, WriteDurability::Deferred);
         self.execute("write", &UnitCommand { cdb, returned_bytes: 0, data })?
             .map_err(|failure| self.portal.failed("write", failure))?;
+        self.synchronize()
+    }
+
+    /// Makes what was written durable.
+    pub(super) fn synchronize(&mut self) -> Result<(), EngineError> {
         let cdb = ScsiCdb::synchronize(BlockRange { first: 0, count: 0 });
         self.execute("sync", &UnitCommand { cdb, returned_bytes: 0, data: &[] })?
             .map(drop)

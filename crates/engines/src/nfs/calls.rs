@@ -70,6 +70,8 @@ pub(super) struct Call {
     pub(super) sequence: u64,
     /// When it was first sent; 0 before.
     pub(super) sent_ns: u64,
+    /// Whether all of it has left, so that it may be answered.
+    pub(super) is_sent: bool,
     /// Whether room for its unstable data is reserved.
     pub(super) is_reserved: bool,
     pub(super) xid: u32,
@@ -118,6 +120,7 @@ impl RpcCallTable {
             range: ByteRange { offset_bytes: 0, length_bytes: 0 },
             sequence: 0,
             sent_ns: 0,
+            is_sent: false,
             is_reserved: false,
             xid: 0,
             header: Vec::with_capacity(HEADER_BYTES),
@@ -199,15 +202,16 @@ impl RpcCallTable {
         if !is_again {
             call.sent_ns = now_ns.max(1);
         }
-        call.state = CallState::Assigned(connection);
+        (call.state, call.is_sent) = (CallState::Assigned(connection), false);
         self.assigned_count += 1;
     }
 
-    /// The call that a reply on `connection` answers; `None` where nobody waits for it.
+    /// The call that a reply on `connection` answers; `None` where nobody waits for it, or it was not sent yet: a server that
+    /// guesses numbers of calls completes nothing, and changes nothing of what is being sent.
     pub(super) fn find(&self, xid: u32, connection: usize) -> Option<u32> {
         let index = xid & 0xffff;
         let call = self.calls.get(index as usize)?;
-        (call.state == CallState::Assigned(connection) && call.xid == xid).then_some(index)
+        (call.state == CallState::Assigned(connection) && call.xid == xid && call.is_sent).then_some(index)
     }
 
     /// Takes an assigned call back: it waits again.
@@ -227,5 +231,26 @@ impl RpcCallTable {
         let assigned =
             (0..).zip(&self.calls).filter(|(_, call)| call.state == CallState::Assigned(connection));
         assigned.map(|(index, _)| index).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_was_not_sent_has_no_reply() {
+        let caller = AuthSys { machine: "client".to_owned(), user_id: 7, group_id: 8, groups: Vec::new() };
+        let mut table = RpcCallTable::new(1, &caller, Stability::Unstable, 9);
+        let index = table.add(RpcCallKind::Ping, 0, 0).unwrap();
+        table.encode(index, &FileHandle::new(&[1]).unwrap());
+        let xid = table.call(index).xid;
+        table.assign(index, 3, 1, &mut CallCounts::default());
+        assert_eq!(table.find(xid, 3), None, "its number was guessed");
+        table.call_mut(index).is_sent = true;
+        assert_eq!((table.find(xid, 3), table.find(xid, 2)), (Some(index), None));
+        table.take_back(index);
+        table.assign(index, 3, 2, &mut CallCounts::default());
+        assert_eq!(table.find(xid, 3), None, "it is sent once more");
     }
 }

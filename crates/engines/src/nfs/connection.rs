@@ -158,14 +158,15 @@ impl CallConnection {
         }
     }
 
-    fn remove_sent(&mut self, sent_bytes: usize, core: &LoadCore) {
+    fn remove_sent(&mut self, sent_bytes: usize, core: &mut LoadCore) {
         self.left_bytes += sent_bytes;
-        while let Some(index) = self.sending.front() {
-            let whole = core.calls.call(*index).whole_bytes();
+        while let Some(index) = self.sending.front().copied() {
+            let whole = core.calls.call(index).whole_bytes();
             if self.left_bytes < whole {
                 return;
             }
             self.left_bytes -= whole;
+            core.calls.call_mut(index).is_sent = true;
             self.sending.pop_front();
         }
     }

@@ -4,7 +4,8 @@
 
 use super::counters::CallCounts;
 use super::server::NfsServer;
-use crate::error::EngineError;
+use crate::clock::Tick;
+use crate::error::{EngineError, ErrorKind};
 use narrows_wire::nfs::Procedure;
 use narrows_wire::nfs::record::{RecordReader, RpcRecord};
 use narrows_wire::nfs::rpc::{AuthSys, CallTemplate, ReplyOutcome, end_call, read_reply};
@@ -32,6 +33,8 @@ pub(super) struct RpcSession {
     call: Vec<u8>,
     next_xid: u32,
     pub(super) counts: CallCounts,
+    /// When all of what is done with it must be over, whatever a single answer takes.
+    ends_at: Option<Tick>,
 }
 
 impl RpcSession {
@@ -48,8 +51,16 @@ impl RpcSession {
             // Servers remember calls by it: two connections from one port must not look alike.
             next_xid: first_xid(server.clock.now().0),
             counts: CallCounts::default(),
+            ends_at: None,
             server: server.clone(),
         })
+    }
+
+    /// From now on all calls together take no longer than `timeouts` waits for one answer: a server may answer each of them
+    /// late, and give answers that ask for ever more calls.
+    pub(super) fn end_within(&mut self, timeouts: u64) {
+        let span_ns = self.server.timeout_ns.saturating_mul(timeouts);
+        self.ends_at = Some(self.server.clock.now().after(span_ns));
     }
 
     /// The socket, for a load: nothing is in flight on it.
@@ -73,6 +84,12 @@ impl RpcSession {
         end_call(&mut call, 0);
         let started_ns = self.server.clock.now().0;
         let deadline = self.server.deadline();
+        let deadline = self.ends_at.map_or(deadline, |end| deadline.min(end));
+        if deadline <= self.server.clock.now() {
+            return Err(EngineError::new(ErrorKind::PeerGone, operation, self.server.name())
+                .detail("all calls together took too long")
+                .hint("see why the server answers late, or asks for ever more calls"));
+        }
         let sent = self.send(operation, &call, deadline);
         self.counts.sent(procedure, call.len(), false);
         self.call = call;
@@ -83,12 +100,7 @@ impl RpcSession {
         Ok(read)
     }
 
-    fn send(
-        &self,
-        operation: &'static str,
-        mut bytes: &[u8],
-        deadline: crate::clock::Tick,
-    ) -> Result<(), EngineError> {
+    fn send(&self, operation: &'static str, mut bytes: &[u8], deadline: Tick) -> Result<(), EngineError> {
         while !bytes.is_empty() {
             self.server.expect(operation, &self.socket, PollFlags::OUT, deadline)?;
             match rustix::net::send(&self.socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
@@ -105,7 +117,7 @@ impl RpcSession {
         &mut self,
         operation: &'static str,
         xid: u32,
-        deadline: crate::clock::Tick,
+        deadline: Tick,
         read: impl FnOnce(&mut XdrReader<'_>) -> Result<T, XdrError>,
     ) -> Result<(usize, T), EngineError> {
         let mut records = RecordReader::new(REPLY_BYTES_MAX);

@@ -21,6 +21,8 @@ const FOLDER_MODE: u32 = 0o700;
 const LIST_BYTES: u32 = 64 << 10;
 /// Names of a folder that are looked at: a listing without an end is none.
 const NAMES_MAX: usize = 1 << 20;
+/// Those of them that are kept, in about 20 MiB.
+const KEPT_NAMES_MAX: usize = 1 << 16;
 /// Longest small file that is read.
 const SMALL_BYTES_MAX: u32 = 4096;
 
@@ -151,7 +153,7 @@ impl RpcSession {
             if end.is_end {
                 return Ok(names);
             }
-            if seen_count > NAMES_MAX || end.next == from {
+            if seen_count > NAMES_MAX || names.len() > KEPT_NAMES_MAX || end.next == from {
                 return Err(EngineError::new(ErrorKind::Protocol, "list", self.server.name())
                     .detail(format!("its listing has no end after {seen_count} names")));
             }

@@ -16,6 +16,8 @@ use narrows_model::workload::SyncPolicy;
 use narrows_model::{Op, Summary, Target};
 
 /// No squashing: tests run as root.
+/// A user without an account.
+const OTHER_USER: u32 = 54_321;
 const OPEN: &str = "Squash = No_Root_Squash;";
 
 fn export(lab: &Lab) -> std::path::PathBuf {
@@ -139,6 +141,23 @@ fn what_a_killed_run_left_is_removed_by_the_next_and_an_interrupted_one_leaves_n
     assert!(interrupted.stderr().unwrap().contains("which a run that was killed had left"));
     let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["precious"], "{}", interrupted.stderr().unwrap());
+}
+
+#[test]
+fn a_folder_of_another_user_stays_whichever_run_its_marker_names() {
+    let Some(lab) = lab_with_nfs() else { return };
+    let folder = export(&lab);
+    let server = Ganesha::start(&lab, 1, &folder, OPEN);
+    let text = study(&server.target("/data"), "\"at_end\"", 5);
+    let mut killed = start_run(&lab, "killed", &text);
+    let left = wait_for_own_folder(&folder);
+    wait_until(|| left.join("data-0").exists());
+    killed.kill9().unwrap();
+    std::os::unix::fs::chown(&left, Some(OTHER_USER), None).unwrap();
+    let mut next = start_run(&lab, "next", &study(&server.target("/data"), "\"at_end\"", 1));
+    next.wait(SOON).unwrap();
+    assert!(left.join("made-by-narrows").exists() && left.join("data-0").exists());
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "{}", next.stderr().unwrap());
 }
 
 #[test]

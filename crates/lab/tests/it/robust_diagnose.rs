@@ -166,7 +166,7 @@ fn write(dir: &Path) {
         }
         writer.event(&trial(index)).unwrap();
     }
-    let end = Event::RunFinished { at_ns: Nanos(SECOND), reason: EndReason::Finished };
+    let end = Event::RunFinished { at_ns: Nanos(SECOND), reason: EndReason::Finished, detail: None };
     writer.event(&end).unwrap();
     writer.finish(EndReason::Finished).unwrap();
 }

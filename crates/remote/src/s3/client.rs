@@ -8,6 +8,7 @@ use super::site::S3Site;
 use super::transport::{LaterResolver, WireConnector};
 use super::upload_list::ListUploads;
 use super::wire::Wire;
+use narrows_engines::Tick;
 use narrows_model::units::saturate_usize;
 use rusty_s3::actions::list_objects_v2::ListObjectsV2;
 use rusty_s3::actions::{CompleteMultipartUpload, CreateMultipartUpload, DeleteObjects, ObjectIdentifier};
@@ -53,6 +54,8 @@ pub(super) struct S3Client {
     pub(super) wire: Arc<Wire>,
     pub(super) counts: Arc<Mutex<S3Counts>>,
     agent: Agent,
+    /// When all of what is done with it must be over, whatever a single answer takes.
+    ends_at: Option<Tick>,
 }
 
 /// One request, signed.
@@ -81,7 +84,14 @@ impl S3Client {
             .user_agent(concat!("narrows/", env!("CARGO_PKG_VERSION")))
             .build();
         let agent = Agent::with_parts(config, WireConnector(Arc::clone(&wire)), LaterResolver);
-        Self { site, wire, counts: Arc::default(), agent }
+        Self { site, wire, counts: Arc::default(), agent, ends_at: None }
+    }
+
+    /// From now on all requests together take no longer than `timeouts` waits for one answer: a server may answer each of
+    /// them late, and give answers that ask for ever more requests.
+    pub(super) fn end_within(&mut self, timeouts: u64) {
+        let span_ns = self.site.wire.timeout_ns.saturating_mul(timeouts);
+        self.ends_at = Some(self.site.wire.clock.now().after(span_ns));
     }
 
     /// A load begins: what was counted until now is its opening, and from now on a server that is away is waited for.
@@ -283,7 +293,11 @@ impl S3Client {
         let clock = Arc::clone(&self.site.wire.clock);
         let began = clock.now();
         let whole_ns = self.site.wire.timeout_ns.saturating_mul(WHOLE_TIMEOUTS);
-        self.wire.begin((!call.is_data).then(|| began.after(whole_ns)));
+        if self.ends_at.is_some_and(|end| began >= end) {
+            return Err(S3Failure::over());
+        }
+        let whole_by = (!call.is_data).then(|| began.after(whole_ns));
+        self.wire.begin(whole_by.into_iter().chain(self.ends_at).min());
         let before = self.wire.counts();
         let reader = AnswerReader { wire: &self.wire, timeout_ns: self.site.wire.timeout_ns };
         let (outcome, is_answered) = match self.run(call) {

@@ -48,6 +48,12 @@ impl S3Failure {
         Self::new(Errno::MSGSIZE, ErrorKind::Protocol, why, "see the server's own messages")
     }
 
+    /// All requests together took longer than they may.
+    pub(super) fn over() -> Self {
+        let hint = "see why the server answers late, or asks for ever more requests";
+        Self::new(Errno::TIMEDOUT, ErrorKind::PeerGone, "all requests together took too long", hint)
+    }
+
     /// The engine does not do what was asked for.
     pub(super) fn unsupported(why: impl Into<String>) -> Self {
         Self::new(Errno::INVAL, ErrorKind::Unsupported, why, "")

@@ -22,6 +22,8 @@ mod wire;
 mod writer;
 
 #[cfg(test)]
+mod place_tests;
+#[cfg(test)]
 mod tests;
 
 pub use profile::{S3Credentials, S3Environment, S3Sources};

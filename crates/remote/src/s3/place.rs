@@ -15,6 +15,11 @@ use std::sync::Arc;
 const MARKER_BYTES_MAX: u64 = 4096;
 /// Rounds of a list whose end never comes.
 const LISTS_MAX: usize = 100_000;
+/// In waits for one answer: how long a place is removed, and how long those are looked for that killed runs have left.
+const REMOVE_TIMEOUTS: u64 = 128;
+const LEFT_TIMEOUTS: u64 = 8;
+/// What is said of places that killed runs have left; of more only the number.
+const NOTES_MAX: usize = 16;
 
 /// Makes a client for the place's own requests.
 pub(super) type SiteMaker = Arc<dyn Fn(&S3Address) -> Result<Arc<S3Site>, EngineError> + Send + Sync>;
@@ -62,6 +67,7 @@ impl S3Place {
             made.is_made = !failure.has_changed_nothing();
             return Err(failure.to_error("create objects in", &server));
         }
+        client.end_within(LEFT_TIMEOUTS);
         made.notes = remove_left(&mut client, parent, &made.address, request.is_gone);
         Ok(made)
     }
@@ -80,6 +86,7 @@ impl S3Place {
         Arc::new(move || {
             let site = make_site(&address).map_err(|error| error.to_string())?;
             let mut client = S3Client::new(site);
+            client.end_within(REMOVE_TIMEOUTS);
             remove_marked(&mut client, &address).map_err(|failure| failure.detail)
         })
     }
@@ -131,6 +138,7 @@ pub(super) fn check_own(client: &mut S3Client, address: &S3Address) -> Result<()
 
 /// Removes all objects whose keys begin with `prefix` but `stays`, and gives up their uploads.
 pub(super) fn empty(client: &mut S3Client, prefix: &str, stays: Option<&str>) -> Result<(), S3Failure> {
+    let mut before = Vec::new();
     for round in 0.. {
         // Always the first part: what was listed is gone then.
         let mut found = client.list(prefix, false, None)?;
@@ -142,10 +150,15 @@ pub(super) fn empty(client: &mut S3Client, prefix: &str, stays: Option<&str>) ->
         if is_last || found.keys.is_empty() {
             break;
         }
+        if found.keys == before {
+            return Err(S3Failure::malformed("it deletes objects that are listed again as before"));
+        }
+        before = found.keys;
         if round > LISTS_MAX {
             return Err(S3Failure::malformed("its list of keys has no end"));
         }
     }
+    let mut before = Vec::new();
     for _ in 0..LISTS_MAX {
         let uploads = match client.list_uploads(prefix) {
             // A server without such a list has no such uploads either.
@@ -155,9 +168,13 @@ pub(super) fn empty(client: &mut S3Client, prefix: &str, stays: Option<&str>) ->
         if uploads.is_empty() {
             return Ok(());
         }
-        for (key, upload_id) in uploads {
-            client.abort_upload(&key, &upload_id)?;
+        if uploads == before {
+            return Err(S3Failure::malformed("it gives up uploads that are listed again as before"));
         }
+        for (key, upload_id) in &uploads {
+            client.abort_upload(key, upload_id)?;
+        }
+        before = uploads;
     }
     Err(S3Failure::malformed("its list of uploads has no end"))
 }
@@ -176,17 +193,17 @@ fn remove_left(
     own: &S3Address,
     is_gone: &dyn Fn(&str) -> bool,
 ) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes = PlaceNotes::default();
     let mut token = None;
     for _ in 0..LISTS_MAX {
         let found = match client.list(&parent.key(PREFIX), true, token.as_deref()) {
             Ok(found) => found,
             Err(failure) => {
                 notes.push(format!("what killed runs left there is not known: {}", failure.detail));
-                return notes;
+                return notes.into_sentences();
             }
         };
-        let names = found.folders.iter().filter_map(|folder| folder.trim_end_matches('/').rsplit('/').next());
+        let names = found.folders.iter().filter_map(|folder| own_name_of(folder, parent));
         for name in names.filter(|name| *name != own.last_part()) {
             let address = parent.within(name);
             match remove_if_left(client, &address, is_gone) {
@@ -198,11 +215,41 @@ fn remove_left(
             }
         }
         match found.next {
-            Some(next) => token = Some(next),
-            None => break,
+            Some(next) if token.as_ref() != Some(&next) => token = Some(next),
+            _ => break,
         }
     }
-    notes
+    notes.into_sentences()
+}
+
+/// What is said of places that killed runs have left, as far as it is kept.
+#[derive(Debug, Default)]
+struct PlaceNotes {
+    kept: Vec<String>,
+    more_count: usize,
+}
+
+impl PlaceNotes {
+    fn push(&mut self, note: String) {
+        if self.kept.len() < NOTES_MAX {
+            self.kept.push(note);
+        } else {
+            self.more_count += 1;
+        }
+    }
+
+    fn into_sentences(mut self) -> Vec<String> {
+        if self.more_count > 0 {
+            self.kept.push(format!("and {} places more of runs that were killed", self.more_count));
+        }
+        self.kept
+    }
+}
+
+/// The name of a place of ours right below `parent` that `folder` is, as a server lists it; `None` for anything else.
+fn own_name_of<'a>(folder: &'a str, parent: &S3Address) -> Option<&'a str> {
+    let name = folder.strip_prefix(&parent.key(""))?.strip_suffix('/')?;
+    (name.starts_with(PREFIX) && !name.contains('/')).then_some(name)
 }
 
 /// Whether the place at `address` was one that a killed run had left, and is removed. One without a marker is none of ours:

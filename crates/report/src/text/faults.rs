@@ -120,7 +120,10 @@ fn incomplete(summary: &Summary) -> Option<String> {
     }
     missing.extend(trials_failed(summary));
     let missing = if missing.is_empty() { "it ended early".to_owned() } else { missing.join(", ") };
-    Some(format!("INCOMPLETE: the run did not measure everything planned ({missing})."))
+    // A cell that it ended in is reported with it already.
+    let by = summary.ended_by.as_ref().filter(|by| summary.failed.iter().all(|cell| cell.reason != **by));
+    let by = by.map(|by| format!(" It was ended by this: {}.", by.trim_end_matches('.'))).unwrap_or_default();
+    Some(format!("INCOMPLETE: the run did not measure everything planned ({missing}).{by}"))
 }
 
 fn generator(summary: &Summary) -> Option<String> {

@@ -62,6 +62,10 @@ fn steps(summary: &Summary) -> Vec<NextStep> {
     if failed {
         steps
             .push(step("fix what failed (see the first lines), then measure again", repeated(summary, None)));
+    } else if summary.ended_by.is_some() {
+        // More time changes nothing.
+        let purpose = "mend what ended the run (see the first lines), then measure again";
+        steps.push(step(purpose, repeated(summary, None)));
     } else if is_study && !summary.complete {
         let purpose = "measure what is missing (raise seconds in the study where time was short)";
         steps.push(step(purpose, repeated(summary, None)));

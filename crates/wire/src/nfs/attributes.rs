@@ -59,6 +59,8 @@ pub enum FileKind {
 pub struct Attributes {
     /// What it is.
     pub kind: FileKind,
+    /// Who may do what with it, as in `chmod`.
+    pub mode: u32,
     /// Its owner's number.
     pub user_id: u32,
     /// Its length.
@@ -85,14 +87,14 @@ impl Attributes {
             3..=7 => FileKind::Other,
             _ => return Err(XdrError::Malformed("a kind of file is unknown")),
         };
-        let (_mode, _links, user_id) = (fields.u32()?, fields.u32()?, fields.u32()?);
+        let (mode, _links, user_id) = (fields.u32()?, fields.u32()?, fields.u32()?);
         let _group = fields.u32()?;
         let length_bytes = fields.u64()?;
         // Used space, device, file system, file id, time of access.
         for _ in 0..5 {
             fields.u64()?;
         }
-        Ok(Self { kind, user_id, length_bytes, modified_s: fields.u32()? })
+        Ok(Self { kind, mode, user_id, length_bytes, modified_s: fields.u32()? })
     }
 
     /// Reads attributes that a server may leave out.

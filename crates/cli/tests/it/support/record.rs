@@ -131,7 +131,7 @@ pub(crate) fn write(dir: &Path) {
         writer.event(&interval(index)).unwrap();
         writer.event(&trial(index)).unwrap();
     }
-    let end = Event::RunFinished { at_ns: Nanos(9 * SECOND), reason: EndReason::Finished };
+    let end = Event::RunFinished { at_ns: Nanos(9 * SECOND), reason: EndReason::Finished, detail: None };
     writer.event(&end).unwrap();
     writer.finish(EndReason::Finished).unwrap();
 }
@@ -166,7 +166,7 @@ fn write_at(dir: &Path, record_id: &str, started_at: &str, ops: &[u64]) {
             writer.event(&Event::TrialFinished(output)).unwrap();
         }
     }
-    let end = Event::RunFinished { at_ns: Nanos(9 * SECOND), reason: EndReason::Finished };
+    let end = Event::RunFinished { at_ns: Nanos(9 * SECOND), reason: EndReason::Finished, detail: None };
     writer.event(&end).unwrap();
     writer.finish(EndReason::Finished).unwrap();
 }

@@ -69,6 +69,12 @@ impl ScsiCdb {
         Self::on_blocks(0x35, 0x91, range)
     }
 
+    /// COMPARE AND WRITE of `count` blocks from `first` on: what is to be there is sent, and then what is written if it is.
+    #[must_use]
+    pub fn compare_and_write(first: u64, count: u8) -> Self {
+        Self::new(0x89).put(2, &first.to_be_bytes()).put(13, &[count])
+    }
+
     /// UNMAP of one range, which [`unmap_list`] states.
     #[must_use]
     pub fn unmap() -> Self {

@@ -59,6 +59,18 @@ impl ScsiSense {
         self.key == 5 && self.code == 0x25
     }
 
+    /// Whether the unit does not have such a command, or not this form of it.
+    #[must_use]
+    pub fn is_illegal(self) -> bool {
+        self.key == 5 && matches!(self.code, 0x20 | 0x24 | 0x26)
+    }
+
+    /// Whether what was to be on the unit was not there, so that nothing was written.
+    #[must_use]
+    pub fn is_miscompare(self) -> bool {
+        self.key == 0xe
+    }
+
     fn errno(self) -> i32 {
         match (self.key, self.code) {
             (2, _) | (5, 0x25) => ENODEV,

@@ -1,0 +1,207 @@
+//! Places in a bucket of a server that is hostile, or of which others use the bucket too: nothing but what is ours is
+//! removed, within bounds of time and memory.
+
+use super::*;
+use narrows_engines::conformance::worker;
+use narrows_engines::own_folders::PREFIX;
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Mutex;
+
+const TIMEOUT_NS: u64 = 300_000_000;
+/// Errors and ends come before this: several times all waits, for a machine that is busy.
+const WITHIN_NS: u64 = 30_000_000_000;
+
+/// A server that answers every request with 200 and what `answer` returns for its first line.
+struct FakeBucket {
+    port: u16,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl FakeBucket {
+    fn start(answer: impl Fn(&str, usize) -> String + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let requests: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (seen, answer) = (Arc::clone(&requests), Arc::new(answer));
+        // It ends with the test's process: nothing waits for it.
+        std::thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let (seen, answer) = (Arc::clone(&seen), Arc::clone(&answer));
+                std::thread::spawn(move || serve(connection, &seen, answer.as_ref()));
+            }
+        });
+        Self { port, requests }
+    }
+
+    /// Makes a place in `p` of the bucket, whose removal is this function's end, and returns what was said of it; the run
+    /// of every marker has ended.
+    fn place(&self) -> Vec<String> {
+        let credentials =
+            S3Credentials { key_id: "K".to_owned(), secret: "hidden".to_owned(), session_token: None };
+        let environment = S3Environment { credentials: Some(credentials), ..S3Environment::default() };
+        let factory = S3Factory::new(environment, || 1_800_000_000, worker().clock);
+        let target = format!("s3://bucket/p?endpoint=http://127.0.0.1:{}", self.port);
+        let request = PlaceRequest {
+            nonce: 7,
+            owner: "this run",
+            is_gone: &|_| true,
+            clock: worker().clock,
+            timeout_ns: TIMEOUT_NS,
+        };
+        let place = factory.own_place(&target.parse().unwrap(), &request).unwrap().unwrap();
+        place.notes().to_vec()
+    }
+
+    /// The first lines of the requests that change something.
+    fn changes(&self) -> Vec<String> {
+        let requests = self.requests.lock().unwrap();
+        let reads = |line: &&String| !line.starts_with("GET ") && !line.starts_with("HEAD ");
+        requests.iter().filter(reads).cloned().collect()
+    }
+}
+
+fn serve(
+    mut connection: TcpStream,
+    seen: &Mutex<Vec<String>>,
+    answer: &(impl Fn(&str, usize) -> String + ?Sized),
+) -> std::io::Result<()> {
+    loop {
+        let mut head = Vec::new();
+        let mut byte = [0; 1];
+        while !head.ends_with(b"\r\n\r\n") {
+            connection.read_exact(&mut byte)?;
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8(head).unwrap();
+        let length =
+            head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+        let mut body = vec![0; length.unwrap_or(0)];
+        connection.read_exact(&mut body)?;
+        let line = head.lines().next().unwrap().to_owned();
+        let number = {
+            let mut seen = seen.lock().unwrap();
+            seen.push(format!("{line} {}", String::from_utf8_lossy(&body)));
+            seen.len()
+        };
+        let text = answer(&line, number);
+        write!(connection, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{text}", text.len())?;
+    }
+}
+
+/// A part of a list with these folders or keys, and where it goes on.
+fn list(folders: &[String], keys: &[String], next: Option<&str>) -> String {
+    let mut text =
+        "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Name>bucket</Name>".to_owned();
+    for key in keys {
+        let object = "<ETag>\"e\"</ETag><LastModified>2027-01-15T07:00:00.000Z</LastModified><Size>1</Size>";
+        write!(text, "<Contents><Key>{key}</Key>{object}</Contents>").unwrap();
+    }
+    for folder in folders {
+        write!(text, "<CommonPrefixes><Prefix>{folder}</Prefix></CommonPrefixes>").unwrap();
+    }
+    if let Some(next) = next {
+        write!(text, "<NextContinuationToken>{next}</NextContinuationToken>").unwrap();
+    }
+    let truncated = next.is_some();
+    text + &format!("<MaxKeys>1000</MaxKeys><IsTruncated>{truncated}</IsTruncated></ListBucketResult>")
+}
+
+fn is_list(line: &str) -> bool {
+    line.contains("list-type=2")
+}
+
+/// Whether the request is for a list of folders: of places that were left.
+fn is_search(line: &str) -> bool {
+    is_list(line) && line.contains("delimiter")
+}
+
+#[test]
+fn nothing_is_removed_that_a_server_lists_beside_places_of_ours() {
+    let bucket = FakeBucket::start(|line, _| {
+        if is_search(line) {
+            let folders = ["1/victim/", "2//", "3"].map(|name| format!("p/{PREFIX}{name}"));
+            list(&folders, &[], None)
+        } else if is_list(line) {
+            list(&[], &[], None)
+        } else {
+            "ended".to_owned()
+        }
+    });
+    let notes = bucket.place();
+    assert_eq!(notes, Vec::<String>::new());
+    for change in bucket.changes() {
+        assert!(change.contains(&format!("/p/{PREFIX}0000000000000007/")), "{change}");
+    }
+}
+
+#[test]
+fn keys_outside_of_a_place_that_a_server_lists_for_it_are_not_deleted() {
+    let bucket = FakeBucket::start(|line, _| {
+        if is_search(line) {
+            list(&[], &[], None)
+        } else if is_list(line) {
+            list(&[], &["p/precious".to_owned()], None)
+        } else {
+            String::new()
+        }
+    });
+    bucket.place();
+    assert!(bucket.changes().iter().all(|change| !change.contains("precious")), "{:?}", bucket.changes());
+}
+
+#[test]
+fn places_without_an_end_are_given_up_in_time_and_a_few_are_named() {
+    let bucket = FakeBucket::start(|line, number| {
+        if is_search(line) {
+            let folders: Vec<_> = (0..200).map(|index| format!("p/{PREFIX}{number}-{index}/")).collect();
+            list(&folders, &[], Some(&format!("t{number}")))
+        } else if is_list(line) {
+            list(&[], &[], None)
+        } else {
+            "ended".to_owned()
+        }
+    });
+    let clock = worker().clock;
+    let began = clock.now();
+    let notes = bucket.place();
+    assert!(clock.now().since(began) < WITHIN_NS);
+    assert!(notes.len() <= 17, "{notes:?}");
+    assert!(notes.last().unwrap().contains("places more of runs that were killed"), "{notes:?}");
+}
+
+#[test]
+fn objects_that_are_listed_again_after_their_deletion_end_it() {
+    let bucket = FakeBucket::start(|line, _| {
+        if is_search(line) {
+            list(&[], &[], None)
+        } else if is_list(line) {
+            list(&[], &[format!("p/{PREFIX}0000000000000007/data-0")], Some("more"))
+        } else if line.contains("delete") {
+            "<DeleteResult></DeleteResult>".to_owned()
+        } else {
+            String::new()
+        }
+    });
+    let clock = worker().clock;
+    let began = clock.now();
+    bucket.place();
+    assert!(clock.now().since(began) < WITHIN_NS);
+    assert!(bucket.changes().len() <= 4, "its marker, and few deletions: {:?}", bucket.changes());
+}
+
+#[test]
+fn an_answer_of_elements_in_each_other_ends_nothing_but_its_request() {
+    let bucket = FakeBucket::start(|line, _| {
+        if is_search(line) {
+            format!("<ListBucketResult>{}", "<a>".repeat(1_000_000))
+        } else if is_list(line) {
+            list(&[], &[], None)
+        } else {
+            String::new()
+        }
+    });
+    let notes = bucket.place();
+    assert!(notes[0].contains("what killed runs left there is not known"), "{notes:?}");
+}
