@@ -7,7 +7,7 @@ use narrows_model::figures::{FigureComparison, FigureRow, FigureSide, SCHEMA};
 use narrows_model::observation::Quality;
 use narrows_model::quantity::amount;
 use narrows_model::units::ratio;
-use narrows_model::{Bytes, Observation, Observations};
+use narrows_model::{Bytes, BytesPerSec, Observation, Observations, OpsPerSec};
 
 /// Figures with what is known of them.
 #[derive(Debug, Clone)]
@@ -38,6 +38,88 @@ pub fn compare_figures(a: &NamedFigures, b: &NamedFigures, narrows_version: &str
     }
 }
 
+/// The figures of several runs of the same suite as one side: means of those that all runs have, with what is known of
+/// all machines.
+///
+/// # Errors
+/// Runs of different suites or titles, or without a common figure.
+pub fn mean_figures(name: &str, mut runs: Vec<NamedFigures>) -> Result<NamedFigures, String> {
+    if runs.len() == 1 {
+        return Ok(runs.remove(0));
+    }
+    let Some((first, others)) = runs.split_first() else { return Err(format!("{name} has no record")) };
+    if let Some(other) = others.iter().find(|other| other.side.kind != first.side.kind) {
+        return Err(format!(
+            "{name} has records of different suites: {} is a {}, {} a {}; give a folder with records of one",
+            first.side.name, first.side.kind, other.side.name, other.side.kind
+        ));
+    }
+    let mut made = first.clone();
+    made.observations.observations = Vec::new();
+    for one in &first.observations.observations {
+        let same = |other: &NamedFigures| {
+            other.observations.observations.iter().find(|other| has_options_of(one, other)).cloned()
+        };
+        let all: Option<Vec<Observation>> = others.iter().map(same).collect();
+        made.observations.observations.extend(all.and_then(|all| mean(one, &all)));
+    }
+    if made.observations.observations.is_empty() {
+        return Err(format!(
+            "the {} records in {name} have no figure in common that has the same options; give a folder with records of one \
+             command",
+            runs.len()
+        ));
+    }
+    let left_out = runs.iter().map(|run| run.observations.observations.len()).max().unwrap_or(0)
+        - made.observations.observations.len();
+    made.side.kind = format!("{} records, each a {}", runs.len(), first.side.kind);
+    made.side.name = name.to_owned();
+    made.side.known = known_of(&runs);
+    if left_out > 0 {
+        made.side.known.push(format!(
+            "{left_out} figures are not in all of its records with the same options, and are left out"
+        ));
+    }
+    made.side.run_count = u64::try_from(runs.len()).ok();
+    Ok(made)
+}
+
+/// Whether two runs have the same figure: its name, and the options beside it.
+fn has_options_of(a: &Observation, b: &Observation) -> bool {
+    a.id == b.id && option_differences(a, b).is_empty()
+}
+
+/// What is known of any of `runs`, each phrase once.
+fn known_of(runs: &[NamedFigures]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for phrase in runs.iter().flat_map(|run| &run.side.known) {
+        if !all.contains(phrase) {
+            all.push(phrase.clone());
+        }
+    }
+    all
+}
+
+/// The figure `first` with the mean rate of it and `others`, and how far they are apart; `None` without a rate of all.
+fn mean(first: &Observation, others: &[Observation]) -> Option<Observation> {
+    let all = || std::iter::once(first).chain(others);
+    let of = |rate: fn(&Observation) -> Option<f64>| all().map(rate).collect::<Option<Vec<f64>>>();
+    let in_bytes = of(|one| bytes_per_s(one).map(|rate| rate.high));
+    let in_ops = of(ops_per_s);
+    let average = |rates: &[f64]| ratio(rates.iter().sum::<f64>(), rates.len() as f64);
+    let mut made = first.clone();
+    made.bytes_per_s = in_bytes.as_deref().and_then(average).map(BytesPerSec);
+    made.ops_per_s = in_ops.as_deref().and_then(average).map(OpsPerSec);
+    // The rate is said by the means alone.
+    (made.bytes_per_s_per_client_mean, made.per_client_bytes_per_s) = (None, Vec::new());
+    let rates = in_bytes.or(in_ops)?;
+    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    let apart = ratio(most - least, average(&rates)?)?;
+    made.note = Some(format!("the mean of {} runs, {:.0} % of it apart", rates.len(), apart * 100.0));
+    Some(made)
+}
+
 struct Pairs {
     rows: Vec<FigureRow>,
     only_in_a: Vec<String>,
@@ -54,9 +136,10 @@ impl Pairs {
         let mut made = Self { rows: Vec::new(), only_in_a: Vec::new(), only_in_b: Vec::new() };
         let mut used = std::collections::BTreeSet::new();
         for one in &a.observations.observations {
-            let found = known.get(&key(one, start_a)).and_then(|other| row(one, other));
+            let found = known.get(&key(one, start_a)).and_then(|other| Some((row(one, other)?, *other)));
             match found {
-                Some(row) => {
+                Some((mut row, other)) => {
+                    row.differs.extend(spreads(a, b, (one, other)));
                     used.insert(row.b.clone());
                     made.rows.push(row);
                 }
@@ -97,26 +180,9 @@ fn row(a: &Observation, b: &Observation) -> Option<FigureRow> {
     })
 }
 
-/// Options in which two figures differ, or that only one of them has.
+/// In what two figures differ beside their rates.
 fn differences(a: &Observation, b: &Observation) -> Vec<String> {
-    let size = |bytes: Option<Bytes>| bytes.map(amount);
-    let count = |count: Option<f64>| count.map(|count| count.to_string());
-    let whole = |count: Option<u64>| count.map(|count| count.to_string());
-    let options = [
-        ("block", size(a.block_bytes), size(b.block_bytes)),
-        ("file", size(a.file_bytes), size(b.file_bytes)),
-        ("clients", whole(a.clients), whole(b.clients)),
-        ("in flight", count(a.in_flight_configured), count(b.in_flight_configured)),
-        ("connections", whole(a.connections), whole(b.connections)),
-    ];
-    let mut all: Vec<String> = options
-        .into_iter()
-        .filter(|(_, a, b)| a != b)
-        .map(|(name, a, b)| {
-            let shown = |side: Option<String>| side.unwrap_or_else(|| "unknown".to_owned());
-            format!("{name} {} and {}", shown(a), shown(b))
-        })
-        .collect();
+    let mut all = option_differences(a, b);
     let bound = |one: &Observation| match one.quality {
         Quality::LowerBound => Some("a lower bound"),
         Quality::UpperBound => Some("an upper bound"),
@@ -127,6 +193,37 @@ fn differences(a: &Observation, b: &Observation) -> Vec<String> {
         all.extend(bound(one).map(|bound| format!("{side} is {bound}")));
     }
     all
+}
+
+/// Options in which two figures differ, or that only one of them has.
+fn option_differences(a: &Observation, b: &Observation) -> Vec<String> {
+    let size = |bytes: Option<Bytes>| bytes.map(amount);
+    let count = |count: Option<f64>| count.map(|count| count.to_string());
+    let whole = |count: Option<u64>| count.map(|count| count.to_string());
+    let options = [
+        ("block", size(a.block_bytes), size(b.block_bytes)),
+        ("file", size(a.file_bytes), size(b.file_bytes)),
+        ("clients", whole(a.clients), whole(b.clients)),
+        ("in flight", count(a.in_flight_configured), count(b.in_flight_configured)),
+        ("connections", whole(a.connections), whole(b.connections)),
+    ];
+    options
+        .into_iter()
+        .filter(|(_, a, b)| a != b)
+        .map(|(name, a, b)| {
+            let shown = |side: Option<String>| side.unwrap_or_else(|| "unknown".to_owned());
+            format!("{name} {} and {}", shown(a), shown(b))
+        })
+        .collect()
+}
+
+/// How far the runs of each side are apart, where it is a mean of several.
+fn spreads(a: &NamedFigures, b: &NamedFigures, pair: (&Observation, &Observation)) -> Vec<String> {
+    let of = |letter: &str, side: &NamedFigures, one: &Observation| {
+        let is_mean = side.side.run_count.is_some_and(|count| count > 1);
+        one.note.as_ref().filter(|_| is_mean).map(|note| format!("{letter} is {note}"))
+    };
+    of("A", a, pair.0).into_iter().chain(of("B", b, pair.1)).collect()
 }
 
 /// The side with the memory that its observations name.
@@ -193,6 +290,29 @@ mod tests {
         assert_eq!((found.rows[0].a.as_str(), found.rows[0].b.as_str()), ("fs2 put_block", "vm put_block"));
         assert!(found.remarks[0].contains("no ratio here is shown to be more than chance"), "{found:?}");
         assert!(found.only_in_a.is_empty() && found.only_in_b.is_empty());
+    }
+
+    #[test]
+    fn runs_of_a_side_are_their_means_with_how_far_they_are_apart() {
+        let run = |write: f64, file: &str| {
+            let mut made = named("run", &rates("vm", write, 50e6, file));
+            made.side.known = vec!["host vm".to_owned()];
+            made
+        };
+        let b = mean_figures("runs", vec![run(90e6, ""), run(110e6, ""), run(100e6, "")]).unwrap();
+        assert_eq!((b.side.run_count, b.side.known.as_slice()), (Some(3), ["host vm".to_owned()].as_slice()));
+        let found = compare_figures(&named("old", &rates("fs2", 50e6, 50e6, "")), &b, "test");
+        assert_eq!((found.rows[0].rate_b, found.rows[0].ratio), (100e6, Some(2.0)));
+        assert_eq!(found.rows[0].differs, ["B is the mean of 3 runs, 20 % of it apart"]);
+        assert!(found.remarks[0].starts_with("A does not have more than one run"), "{:?}", found.remarks);
+        // A figure with other options in one run has no mean.
+        let mixed = mean_figures("runs", vec![run(1e6, ""), run(1e6, "file_bytes = 7")]).unwrap();
+        assert_eq!(mixed.observations.observations.len(), 1);
+        assert!(mixed.side.known.iter().any(|phrase| phrase.starts_with("1 figures are not")), "{mixed:?}");
+        let mut other = run(1e6, "");
+        other.side.kind = "record of the suite iozone".to_owned();
+        assert!(mean_figures("runs", vec![run(1e6, ""), other]).unwrap_err().contains("different suites"));
+        assert!(mean_figures("runs", Vec::new()).is_err());
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub use diagnose::{diagnose, diagnose_observations, diagnosis_document};
 pub use doubts::{Trust, doubts, trust};
 pub use effects::{Effect, Gain, effects};
 pub use explain::{Explanation, explain, topics};
-pub use figures::{NamedFigures, compare_figures};
+pub use figures::{NamedFigures, compare_figures, mean_figures};
 pub use input::{Input, RunFacts};
 pub use method::calls::per_call;
 pub use outlook::{LoadStanding, Outlook, outlook};

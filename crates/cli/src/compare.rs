@@ -4,11 +4,10 @@ use crate::args::CompareArguments;
 use crate::compare_figures;
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
-use crate::sides::{OpenSide, Side};
+use crate::sides::{OpenSide, Side, check_distinct, combined};
 use narrows_analysis::{ComparisonBasis, compare};
 use narrows_model::Comparison;
 use narrows_report::text::Style;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Cells without a counterpart that an error names.
@@ -64,28 +63,6 @@ fn open(paths: &[&Path]) -> Result<Vec<OpenSide>, CommandFailure> {
 /// The runs of all sides; problems that make any unusable are reported together.
 fn read(sides: &[OpenSide], console: &Console) -> Result<Vec<Side>, CommandFailure> {
     combined(sides.iter().map(|side| side.read(console)))
-}
-
-fn combined<T>(all: impl Iterator<Item = Result<T, CommandFailure>>) -> Result<Vec<T>, CommandFailure> {
-    let (good, bad): (Vec<_>, Vec<_>) = all.partition(Result::is_ok);
-    let failed: Vec<CommandFailure> = bad.into_iter().filter_map(Result::err).collect();
-    CommandFailure::combine(&failed)?;
-    Ok(good.into_iter().flatten().collect())
-}
-
-/// Fails where a run is given twice: it would be taken as two independent ones.
-fn check_distinct(sides: &[OpenSide]) -> Result<(), CommandFailure> {
-    let mut known: BTreeMap<&str, &Path> = BTreeMap::new();
-    for (id, path) in sides.iter().flat_map(OpenSide::ids) {
-        if let Some(first) = known.insert(id, path) {
-            return Err(CommandFailure::bad_input(format!(
-                "{} and {} are records of the same run; name each run once",
-                first.display(),
-                path.display()
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Why nothing could be paired, by the first cells of each.

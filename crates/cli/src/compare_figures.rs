@@ -1,5 +1,5 @@
 //! `narrows compare` where a side is no record: an observation file, or the output of another tool, beside another or the
-//! record of a suite.
+//! records of a suite.
 //!
 //! Not here: records of two sides, which have runs to compare.
 
@@ -8,7 +8,8 @@ use crate::console::Console;
 use crate::diagnose::{native, summary_of};
 use crate::exit::{CommandFailure, Exit};
 use crate::input;
-use narrows_analysis::{NamedFigures, compare_figures};
+use crate::sides::{OpenSide, check_distinct, combined};
+use narrows_analysis::{NamedFigures, compare_figures, mean_figures};
 use narrows_model::figures::{FigureComparison, FigureSide};
 use narrows_model::quantity::amount;
 use narrows_model::{Inventory, Observations};
@@ -55,7 +56,7 @@ fn failure(failed: Option<&CommandFailure>) -> Option<CommandFailure> {
 
 fn side(path: &Path, console: &Console) -> Result<NamedFigures, CommandFailure> {
     if !path.is_file() {
-        return of_record(path);
+        return of_records(path);
     }
     let name = path.display().to_string();
     if path.extension().is_some_and(|extension| extension == "toml") {
@@ -87,11 +88,19 @@ fn named(name: String, kind: &str, observations: Observations, run_count: Option
     NamedFigures { side, observations }
 }
 
+/// The figures of the records at `path`: of one, or the means of a folder of them.
+fn of_records(path: &Path) -> Result<NamedFigures, CommandFailure> {
+    let opened = OpenSide::open(path)?;
+    check_distinct(std::slice::from_ref(&opened))?;
+    let each = opened.records().iter().map(|(path, record)| of_record(path, record));
+    let runs = combined(each)?;
+    mean_figures(&path.display().to_string(), runs).map_err(CommandFailure::bad_input)
+}
+
 /// The figures of a suite's record, read from the native output that it prints.
-fn of_record(path: &Path) -> Result<NamedFigures, CommandFailure> {
+fn of_record(path: &Path, record: &Record) -> Result<NamedFigures, CommandFailure> {
     let name = path.display().to_string();
-    let record = Record::open(path)?;
-    let summary = summary_of(&record)?;
+    let summary = summary_of(record)?;
     let format = summary.suite.as_ref().map(|suite| suite.name.clone()).unwrap_or_default();
     let Some((text, importer)) = native(&summary).zip(importer(&format)) else {
         return Err(CommandFailure::bad_input(format!(

@@ -7,6 +7,7 @@ use narrows_analysis::{ComparisonSide, MeasuredRun, NamedRun, RunReader};
 use narrows_model::event::EndReason;
 use narrows_record::{ErrorKind, Record};
 use narrows_report::text::Style;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +33,11 @@ impl OpenSide {
     /// When there is none, or any of them cannot be opened.
     pub(crate) fn open(path: &Path) -> Result<Self, CommandFailure> {
         let name = path.display().to_string();
+        if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+            return Err(CommandFailure::bad_input(format!(
+                "{name} does not exist; name a record, a folder of records, or a file of figures"
+            )));
+        }
         if path.is_file() {
             return Err(CommandFailure::bad_input(format!(
                 "{name} is a file, but a record is a folder; name the folder that a run of narrows wrote"
@@ -58,6 +64,11 @@ impl OpenSide {
     /// The identities of its runs, each with its path.
     pub(crate) fn ids(&self) -> impl Iterator<Item = (&str, &Path)> {
         self.records.iter().map(|(path, record)| (record.manifest().record_id.as_str(), path.as_path()))
+    }
+
+    /// Its records, each with its path.
+    pub(crate) fn records(&self) -> &[(PathBuf, Record)] {
+        &self.records
     }
 
     /// Reads every run.
@@ -105,6 +116,31 @@ impl Side {
         };
         console.result(&text)
     }
+}
+
+/// All of them; those that failed are reported together.
+pub(crate) fn combined<T>(
+    all: impl Iterator<Item = Result<T, CommandFailure>>,
+) -> Result<Vec<T>, CommandFailure> {
+    let (good, bad): (Vec<_>, Vec<_>) = all.partition(Result::is_ok);
+    let failed: Vec<CommandFailure> = bad.into_iter().filter_map(Result::err).collect();
+    CommandFailure::combine(&failed)?;
+    Ok(good.into_iter().flatten().collect())
+}
+
+/// Fails where a run is given twice: it would be taken as two independent ones.
+pub(crate) fn check_distinct(sides: &[OpenSide]) -> Result<(), CommandFailure> {
+    let mut known: BTreeMap<&str, &Path> = BTreeMap::new();
+    for (id, path) in sides.iter().flat_map(OpenSide::ids) {
+        if let Some(first) = known.insert(id, path) {
+            return Err(CommandFailure::bad_input(format!(
+                "{} and {} are records of the same run; name each run once",
+                first.display(),
+                path.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The records directly in `path`, in the order of their names.

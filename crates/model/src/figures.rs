@@ -59,6 +59,7 @@ pub struct FigureRow {
     pub rate_b: f64,
     /// B over A; `None` where A is 0.
     pub ratio: Option<f64>,
-    /// Options in which the two differ, or that one of them does not say, a phrase each.
+    /// Options in which the two differ, or that one of them does not say, bounds, and how far the runs of a side are apart
+    /// where it is their mean; a phrase each.
     pub differs: Vec<String>,
 }

@@ -182,6 +182,10 @@ pub struct RelaySockets {
     pub send_buffer: Option<Bytes>,
     /// `SO_RCVBUF` as asked for; `None` leaves it to the kernel.
     pub receive_buffer: Option<Bytes>,
+    /// `MSG_WAITALL` on every read of server and proxy: it returns once its buffer is full, at the end of the stream, or with
+    /// what it has after 100 ms. Off as published: a read returns what TCP has delivered.
+    #[serde(default)]
+    pub wait_all: bool,
 }
 
 /// One point of a sweep.

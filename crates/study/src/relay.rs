@@ -120,6 +120,7 @@ fn problems(request: &RelayRequest) -> Vec<Problem> {
     all.extend(multiples(request));
     all.extend(sockets(request));
     all.extend(proxies(request));
+    all.extend(reads(request));
     if request.sweeps.is_empty() {
         let names: Vec<_> = RelaySweep::ALL.iter().map(|sweep| sweep.name()).collect();
         all.push(Problem::new("sweep", "none", names.join(", "), "give at least one, or all"));
@@ -234,6 +235,14 @@ fn sockets(request: &RelayRequest) -> Vec<Problem> {
     all
 }
 
+/// A proxy that has no reads of a buffer cannot wait for one to be full.
+fn reads(request: &RelayRequest) -> Option<Problem> {
+    let mode = request.forward.filter(|mode| *mode != ForwardMode::Copy && request.sockets.wait_all)?;
+    let found = format!("a proxy with {mode:?}").to_lowercase();
+    let hint = "a proxy waits for a full buffer only where it copies: omit --proxy-mode or --wait-all";
+    Some(Problem::new("wait-all", found, "a proxy that copies", hint))
+}
+
 fn proxies(request: &RelayRequest) -> Vec<Problem> {
     if request.sweeps.iter().any(|sweep| sweep.has_proxy()) {
         return Vec::new();
@@ -263,6 +272,7 @@ mod tests {
                 no_delay: false,
                 send_buffer: None,
                 receive_buffer: None,
+                wait_all: false,
             },
             forward: None,
             verify: false,
@@ -328,6 +338,7 @@ mod tests {
             request.forward = Some(ForwardMode::Splice);
             request.sockets.transport = RelayTransport::Unix;
             request.sockets.no_delay = true;
+            request.sockets.wait_all = true;
             request.server = Some(("h".into(), 1));
         });
         for word in [
@@ -337,6 +348,7 @@ mod tests {
             "proxy-mode: found only sweeps of two nodes",
             "TCP_NODELAY with Unix sockets",
             "a role on another host with Unix sockets",
+            "wait-all: found a proxy with splice",
         ] {
             assert!(said.contains(word), "{word}: {said}");
         }

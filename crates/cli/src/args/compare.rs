@@ -11,7 +11,7 @@ pub(crate) const COMPARE_EXITS: &str = "Exit code 0 for any verdict; 1 with --fa
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
     /// Record of the baseline (the run before), or a folder of records: repetitions of that run; or a file: observations
-    /// (.toml) or the output of another tool, beside another file or the record of the same suite
+    /// (.toml) or the output of another tool, beside another file, or the record of the same suite or a folder of them
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
     /// Record, or folder of records, of what is evaluated: the run after; or a file, as A

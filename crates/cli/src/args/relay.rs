@@ -39,6 +39,10 @@ pub(crate) struct RelayArguments {
     /// Receive buffer of every socket (`SO_RCVBUF`); the default is the kernel's automatic size
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) receive_buffer: Option<Bytes>,
+    /// Reads of server and proxy wait until their buffer is full (`MSG_WAITALL`), so that their number is bytes / buffer;
+    /// without it a read returns what TCP has delivered, as published
+    #[arg(long)]
+    pub(crate) wait_all: bool,
     /// How the proxy forwards bytes: through a buffer, a pipe in the kernel, or io_uring; the default is copy, as
     /// published
     #[arg(long, value_name = "copy|splice|uring", value_enum)]

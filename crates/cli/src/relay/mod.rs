@@ -66,6 +66,7 @@ fn planned(arguments: &RelayArguments, remote: &RemoteRoles) -> Result<Plan, Com
             no_delay: arguments.no_delay,
             send_buffer: arguments.send_buffer,
             receive_buffer: arguments.receive_buffer,
+            wait_all: arguments.wait_all,
         },
         forward: arguments.proxy_mode.map(Into::into),
         verify: arguments.verify,

@@ -162,8 +162,9 @@ fn a_record_and_its_copy_are_the_same_run() {
 #[test]
 fn what_is_no_record_is_told_of_both_at_once() {
     let folder = two(&STEADY, &SLOWER);
-    let hint = "name the folder that a run of narrows wrote";
-    run(folder.path(), &["compare", "x", "y"]).assert_said(2, &["x/", "y/", hint]).assert_no_result();
+    let (x, y) =
+        ("x does not exist", "y does not exist; name a record, a folder of records, or a file of figures");
+    run(folder.path(), &["compare", "x", "y"]).assert_said(2, &[x, y]).assert_no_result();
     fs::write(folder.path().join("file"), "x").unwrap();
     let seen = run(folder.path(), &["compare", "a", "file"]);
     seen.assert_said(2, &["a is no record of a suite", "file cannot be imported"]).assert_no_result();

@@ -41,6 +41,32 @@ fn a_published_report_is_compared_with_the_record_of_the_suite() {
 }
 
 #[test]
+fn a_folder_of_records_is_the_mean_of_its_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("old.txt"), PRINTED).unwrap();
+    fs::create_dir(folder.path().join("runs")).unwrap();
+    for record in ["runs/1", "runs/2"] {
+        let words =
+            format!("suite postmark --number 60 --transactions 200 --no-verdict --quiet --out {record}");
+        let made = run(folder.path(), &words.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(made.code, Some(0), "{made:?}");
+    }
+    let seen = run(folder.path(), &["compare", "old.txt", "runs", "--json"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let found: Value = serde_json::from_str(&seen.stdout).unwrap();
+    assert_eq!(found["b"]["run_count"], 2);
+    assert!(
+        seen.stdout.contains("B is the mean of 2 runs") && seen.stdout.contains("A does not have"),
+        "{seen:?}"
+    );
+    let words = "suite iozone . -s 64k -i 0 --no-verdict --quiet --out runs/3";
+    run(folder.path(), &words.split_whitespace().collect::<Vec<_>>());
+    run(folder.path(), &["compare", "old.txt", "runs"])
+        .assert_said(2, &["different suites"])
+        .assert_no_result();
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("old.csv"), PUBLISHED).unwrap();
@@ -55,5 +81,7 @@ fn what_cannot_be_compared_is_refused_with_its_reason() {
     run(folder.path(), &["compare", "old.csv", "old.txt", "--fail-if-worse"])
         .assert_said(2, &["nothing is called worse"])
         .assert_no_result();
-    run(folder.path(), &["compare", "old.csv", "missing"]).assert_said(2, &["missing"]).assert_no_result();
+    run(folder.path(), &["compare", "old.csv", "missing"])
+        .assert_said(2, &["missing does not exist"])
+        .assert_no_result();
 }

@@ -98,6 +98,29 @@ fn unix_sockets_give_the_published_exact_reads() {
 }
 
 #[test]
+fn reads_that_wait_for_a_full_buffer_are_bytes_over_buffer_as_published() {
+    let folder = tempfile::tempdir().unwrap();
+    let seen = relay(folder.path(), &["--sweep", "both,all-3,server", "--wait-all", "--json"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let found = summary(&seen);
+    assert!(found.sockets.wait_all);
+    for point in &found.points {
+        assert_counted(point, 2);
+        for role in point.roles.iter().filter(|role| role.role != Role::Client) {
+            let buffer =
+                if role.role == Role::Proxy { point.buffers.proxy.unwrap() } else { point.buffers.server };
+            let sizes: Vec<_> = role.reads.by_bytes.iter().collect();
+            assert_eq!(sizes, [(&buffer.0, &(2 * TOTAL / buffer.0))], "{} {:?}", point.cell, role.role);
+        }
+    }
+    let text = run(folder.path(), &["diagnose", "record", "--detail"]).stdout;
+    assert!(text.contains("MSG_WAITALL"), "{text}");
+    relay(folder.path(), &["--sweep", "all-3", "--wait-all", "--proxy-mode", "splice"])
+        .assert_said(2, &["wait-all: found a proxy with splice", "omit --proxy-mode or --wait-all"])
+        .assert_no_result();
+}
+
+#[test]
 fn every_byte_is_verified_through_a_proxy_that_splices() {
     let folder = tempfile::tempdir().unwrap();
     let seen = relay(folder.path(), &["--sweep", "all-3", "--verify", "--proxy-mode", "splice", "--json"]);

@@ -8,10 +8,11 @@ use narrows_run::StopFlag;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::os::fd::BorrowedFd;
 
-/// See [`super::forward`].
-pub(super) fn forward(
+/// See [`super::forward`]; with `flags`, how it reads.
+pub(crate) fn forward(
     from: BorrowedFd<'_>,
     to: BorrowedFd<'_>,
+    flags: RecvFlags,
     buffer_bytes: usize,
     calls: &mut impl CallObserver,
     stop: &StopFlag,
@@ -20,7 +21,7 @@ pub(super) fn forward(
     let mut total_bytes: u64 = 0;
     loop {
         let read = retry_interrupted(stop, ForwardError::Read, || {
-            recv(from, &mut buffer[..], RecvFlags::empty()).map(|(_, received)| received)
+            recv(from, &mut buffer[..], flags).map(|(_, received)| received)
         })?;
         if read == 0 {
             return Ok(Bytes(total_bytes));

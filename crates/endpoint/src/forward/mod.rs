@@ -10,12 +10,14 @@ mod splice;
 mod table;
 mod uring;
 
+pub(crate) use copy::forward as copy;
 pub(crate) use table::CallTable;
 
 use narrows_model::Bytes;
 use narrows_model::relay::ForwardMode;
 use narrows_run::StopFlag;
 use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -81,7 +83,7 @@ pub(crate) fn forward(
     stop: &StopFlag,
 ) -> Result<Bytes, ForwardError> {
     match mode {
-        ForwardMode::Copy => copy::forward(from, to, buffer_bytes, calls, stop),
+        ForwardMode::Copy => copy(from, to, RecvFlags::empty(), buffer_bytes, calls, stop),
         ForwardMode::Splice => splice::forward(from, to, buffer_bytes, calls, stop),
         ForwardMode::Uring => uring::forward(from, to, buffer_bytes, calls, stop),
     }

@@ -2,11 +2,11 @@
 
 use super::deadline::ProgressDeadline;
 use super::meter::{Meter, SegmentCounter, host_name, machine, reported_buffer};
-use super::socket::{Listener, join};
+use super::socket::{Listener, join, read_flags};
 use super::{ReportReady, RoleError, RoleSite};
-use crate::forward::{CallTable, ForwardError, forward};
+use crate::forward::{CallTable, ForwardError, copy, forward};
 use narrows_model::counters::Role;
-use narrows_model::relay::RelayRoleOutput;
+use narrows_model::relay::{ForwardMode, RelayRoleOutput};
 use narrows_model::units::saturate_usize;
 use narrows_wire::relay::{RelaySignal, RoleReport, RoleSpec};
 use rustix::event::PollFlags;
@@ -33,8 +33,14 @@ pub(super) fn play(
     from.send_signal(RelaySignal::Ready, &mut deadline)?;
     deadline.wait_ready(&from, PollFlags::IN, "the first byte")?;
     let meter = Meter::start(site.clock);
-    forward(from.as_fd(), to.as_fd(), asked.forward, buffer_bytes, &mut table, site.stop)
-        .map_err(|error| role_error(error, &table))?;
+    let (source, sink) = (from.as_fd(), to.as_fd());
+    let moved = match asked.forward {
+        ForwardMode::Copy => {
+            copy(source, sink, read_flags(&asked.sockets), buffer_bytes, &mut table, site.stop)
+        }
+        mode => forward(source, sink, mode, buffer_bytes, &mut table, site.stop),
+    };
+    moved.map_err(|error| role_error(error, &table))?;
     let span = meter.span();
     to.end()?;
     let word = to.receive_signal("the server's message that it has the last byte", &mut deadline)?;

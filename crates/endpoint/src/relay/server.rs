@@ -5,7 +5,7 @@
 use super::content::ContentVerifier;
 use super::deadline::ProgressDeadline;
 use super::meter::{Meter, SegmentCounter, host_name, machine, reported_buffer};
-use super::socket::{Listener, RelayStream};
+use super::socket::{Listener, RelayStream, read_flags};
 use super::{ReportReady, RoleError, RoleSite};
 use crate::forward::{CallObserver, CallTable};
 use narrows_model::Bytes;
@@ -35,7 +35,7 @@ pub(super) fn play(
     stream.send_signal(RelaySignal::Ready, &mut deadline)?;
     deadline.wait_ready(&stream, PollFlags::IN, "the first byte")?;
     let meter = Meter::start(site.clock);
-    let received = read_all(&stream, &mut buffer, asked.total, verifier.as_mut(), &mut table, &mut deadline)?;
+    let received = read_all(&stream, &mut buffer, asked, verifier.as_mut(), &mut table, &mut deadline)?;
     let span = meter.span();
     // The word ends the published time: what follows is not waited for by anybody.
     stream.send_signal(RelaySignal::Received(received), &mut deadline)?;
@@ -59,18 +59,19 @@ pub(super) fn play(
     Ok(RoleReport { output, trial_elapsed_ns: None, content_fault })
 }
 
-/// Reads until `total` bytes are there or the stream ends; how many came.
+/// Reads until the trial's bytes are there or the stream ends; how many came.
 fn read_all(
     stream: &RelayStream,
     buffer: &mut [u8],
-    total: Bytes,
+    asked: &RoleSpec,
     mut verifier: Option<&mut ContentVerifier>,
     table: &mut CallTable,
     deadline: &mut ProgressDeadline<'_>,
 ) -> Result<Bytes, RoleError> {
+    let (total, flags) = (asked.total, read_flags(&asked.sockets));
     let mut received: u64 = 0;
     while received < total.0 {
-        match recv(stream, &mut *buffer, RecvFlags::empty()) {
+        match recv(stream, &mut *buffer, flags) {
             Ok((_, 0)) => break,
             Ok((_, length)) => {
                 table.read(length);

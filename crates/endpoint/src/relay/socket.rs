@@ -125,6 +125,11 @@ impl RelayStream {
     }
 }
 
+/// How server and proxy read.
+pub(super) fn read_flags(sockets: &RelaySockets) -> RecvFlags {
+    if sockets.wait_all { RecvFlags::WAITALL } else { RecvFlags::empty() }
+}
+
 /// A new socket, its buffers set before it listens or connects: the window is agreed then.
 fn socket(domain: Domain, sockets: &RelaySockets) -> io::Result<Socket> {
     let socket = Socket::new(domain, Type::STREAM, None)?;

@@ -11,8 +11,13 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
-const TCP: RelaySockets =
-    RelaySockets { transport: RelayTransport::Tcp, no_delay: false, send_buffer: None, receive_buffer: None };
+const TCP: RelaySockets = RelaySockets {
+    transport: RelayTransport::Tcp,
+    no_delay: false,
+    send_buffer: None,
+    receive_buffer: None,
+    wait_all: false,
+};
 
 fn asked(role: Role, buffer: u64, total: u64, next: Option<Hop>) -> RoleSpec {
     RoleSpec {

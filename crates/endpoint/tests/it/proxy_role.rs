@@ -25,6 +25,7 @@ fn asked(role: Role, forward: ForwardMode, next: Option<Hop>) -> RoleSpec {
             no_delay: false,
             send_buffer: None,
             receive_buffer: None,
+            wait_all: false,
         },
         forward,
         content_key: None,

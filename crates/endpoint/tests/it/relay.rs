@@ -24,6 +24,7 @@ fn asked(buffer: u64, total: u64) -> RoleSpec {
             no_delay: false,
             send_buffer: None,
             receive_buffer: None,
+            wait_all: false,
         },
         forward: ForwardMode::Copy,
         content_key: None,

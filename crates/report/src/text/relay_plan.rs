@@ -80,8 +80,9 @@ fn sockets(relay: &RelayPlan) -> String {
         ForwardMode::Splice => "; the proxy splices",
         ForwardMode::Uring => "; the proxy forwards through io_uring",
     };
+    let waits = if sockets.wait_all { ", reads that wait for a full buffer (MSG_WAITALL)" } else { "" };
     format!(
-        "{joined}{}{}{forward}",
+        "{joined}{}{}{waits}{forward}",
         asked("SO_SNDBUF", sockets.send_buffer),
         asked("SO_RCVBUF", sockets.receive_buffer)
     )

@@ -30,6 +30,7 @@ fn plan(sweep: RelaySweep, trials: u32, points: u32) -> RelayPlan {
             no_delay: false,
             send_buffer: None,
             receive_buffer: None,
+            wait_all: false,
         },
         forward: ForwardMode::Copy,
         verify: false,

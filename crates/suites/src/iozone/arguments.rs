@@ -41,6 +41,10 @@ fn folder(dir: PathBuf, file: Option<&str>) -> Result<PathBuf, Vec<Problem>> {
         return Err(vec![Problem::new("-f", found, "-f, or DIR", "omit one of them")]);
     }
     match (file.file_name(), file.parent()) {
+        _ if file.is_dir() => {
+            let found = format!("`{}`, which is a folder", file.display());
+            Err(vec![Problem::new("-f", found, "the file of the tests", "give a folder as DIR, without -f")])
+        }
         (Some(_), Some(parent)) if parent.as_os_str().is_empty() => Ok(dir),
         (Some(_), Some(parent)) => Ok(parent.to_path_buf()),
         _ => {
@@ -80,6 +84,7 @@ mod tests {
         assert_eq!(of(".", Some("iozone.tmp")), Ok(PathBuf::from(".")));
         assert_eq!(of("/mnt", None), Ok(PathBuf::from("/mnt")));
         assert!(of("/mnt", Some("/tmp/x")).unwrap_err().starts_with("-f: found -f beside the folder /mnt"));
-        assert!(of(".", Some("/")).unwrap_err().contains("which names no file"));
+        assert!(of(".", Some("/")).unwrap_err().contains("which is a folder"));
+        assert!(of(".", Some("none/..")).unwrap_err().contains("which names no file"));
     }
 }

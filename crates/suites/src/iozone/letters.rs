@@ -75,13 +75,19 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     ("-X", "requests of a file are a study's for `narrows run`"),
     ("-Y", "requests of a file are a study's for `narrows run`"),
+    ("-E", "tests 9 to 12 are the extension tests: -i 9 -i 10 -i 11 -i 12"),
     ("-+a", "asynchronous requests are the engine uring of `narrows run`"),
     ("-+A", "files mapped into memory, with advice to the kernel, are the engine mmap of `narrows run`"),
+    ("-+b", "a rate is capped by `max_rate` of a study for `narrows run`"),
     ("-+B", "each process reads or writes all of its file: use a study with two loads for `narrows run`"),
+    ("-+C", "data cannot be deduplicated here: omit it"),
     ("-+d", "every byte is verified with -V 1"),
     ("-+D", "give -o, which is O_DSYNC"),
+    ("-+E", "files are always new: omit it"),
     ("-+h", "several machines do not take part in one run yet: run the suite on each"),
     ("-+J", "time between requests is `think` of a study for `narrows run`"),
+    ("-+k", "give the size of each process's file with -s: with -t N, an Nth of the whole"),
+    ("-+K", "test 8 reads and writes half each, in an order that --seed repeats: omit it"),
     ("-+l", "each process has its own file, and nothing to lock: omit it"),
     ("-+L", "each process has its own file, and nothing to lock: omit it"),
     (
@@ -90,17 +96,27 @@ const REFUSED: &[(&str, &str)] = &[
          give the outputs to `narrows import iozone` together",
     ),
     ("-+N", "files are always new: omit it"),
+    ("-+O", "a rate is capped by `max_rate` of a study for `narrows run`"),
     ("-+p", "the share of reads is that of a study's `mix` for `narrows run`; test 8 has half of each"),
     ("-+q", "run the tests one by one, with `sleep` between them"),
     ("-+r", "give -o, which is O_DSYNC"),
+    ("-+S", "data cannot be deduplicated here: omit it"),
     ("-+t", "the network is measured by `narrows check --server HOST:PORT`"),
     ("-+T", "the record has the time of each test: use `--json`"),
     ("-+V", "one file of several processes is a study's for `narrows run`"),
     ("-+w", "data cannot be deduplicated here: omit it"),
     ("-+x", "give each size with -s and -r"),
+    ("-+X", "data is always written and read: omit it"),
     ("-+y", "data cannot be deduplicated here: omit it"),
     ("-+z", "latencies are in the record: `--detail`"),
+    ("-+Z", "files are always new: omit it"),
     ("-Z", "files mapped into memory are the engine mmap of `narrows run`"),
+];
+
+/// Refused letters that have a value in the original: it belongs to them, and is no folder.
+const REFUSED_WITH_VALUE: &[&str] = &[
+    "-d", "-H", "-J", "-k", "-L", "-P", "-X", "-Y", "-+A", "-+b", "-+C", "-+h", "-+m", "-+p", "-+q", "-+S",
+    "-+w", "-+x", "-+y",
 ];
 
 /// One letter with its values.
@@ -153,7 +169,7 @@ enum PendingValues {
 fn takes(name: &str) -> PendingValues {
     if name == NAMES.0 {
         PendingValues::Many
-    } else if VALUES.iter().any(|(letter, _, _)| *letter == name) {
+    } else if VALUES.iter().any(|(letter, _, _)| *letter == name) || REFUSED_WITH_VALUE.contains(&name) {
         PendingValues::One
     } else {
         PendingValues::Complete
@@ -162,7 +178,7 @@ fn takes(name: &str) -> PendingValues {
 
 fn last_of(word: &str) -> PendingValues {
     if word.starts_with("-+") {
-        return PendingValues::Complete;
+        return takes(word);
     }
     let mut letters = word.chars().skip(1);
     while let Some(letter) = letters.next() {
@@ -194,6 +210,7 @@ pub(super) fn read(words: &[String]) -> Result<Vec<Letter>, Vec<Problem>> {
                 found.push(Letter { name: word.clone(), values: Vec::new() });
             } else {
                 problems.push(unknown(word));
+                skip_value(word, &mut rest);
             }
             continue;
         }
@@ -206,6 +223,12 @@ pub(super) fn read(words: &[String]) -> Result<Vec<Letter>, Vec<Problem>> {
                     continue;
                 }
                 PendingValues::Complete => problems.push(unknown(&name)),
+                PendingValues::One if REFUSED_WITH_VALUE.contains(&name.as_str()) => {
+                    problems.push(unknown(&name));
+                    if attached.is_none() {
+                        skip_value(&name, &mut rest);
+                    }
+                }
                 needs => {
                     let mut values: Vec<String> = attached.map(str::to_owned).into_iter().collect();
                     if values.is_empty() || needs == PendingValues::Many {
@@ -228,6 +251,13 @@ pub(super) fn read(words: &[String]) -> Result<Vec<Letter>, Vec<Problem>> {
         }
     }
     if problems.is_empty() { Ok(found) } else { Err(problems) }
+}
+
+/// Leaves out the value of a refused letter, of which nothing is to be said.
+fn skip_value(name: &str, rest: &mut std::iter::Peekable<std::slice::Iter<'_, String>>) {
+    if takes(name) == PendingValues::One {
+        rest.next_if(|word| !word.starts_with('-'));
+    }
 }
 
 fn unknown(word: &str) -> Problem {
@@ -297,6 +327,14 @@ mod tests {
         assert!(printed_letters("-F -a").contains("-F without a value"));
         assert!(printed_letters("-ax").contains("stone wall"));
         assert!(printed_letters("-+m hosts").contains("several machines, which narrows does not have yet"));
+        for (line, value) in [("-+m hosts -a", "hosts"), ("-d 10 -a", "10"), ("-X tele -a", "tele")] {
+            assert_eq!(printed_letters(line).lines().count(), 1, "{line}");
+            assert_eq!(
+                split_letters(&words(&format!("{line} /mnt"))),
+                (words(line), words("/mnt")),
+                "{value}"
+            );
+        }
         assert_eq!(printed_letters("-f /mnt/tmp.dat -i0"), "-f=/mnt/tmp.dat -i=0");
     }
 }

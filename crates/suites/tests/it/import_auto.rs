@@ -34,6 +34,22 @@ fn a_whole_web_page_gives_what_the_output_in_it_gives() {
 }
 
 #[test]
+fn a_page_that_ends_right_behind_its_output_is_whole() {
+    for (output, text) in texts() {
+        let alone = read(&text, &output.name);
+        let escaped = text.trim_end().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let page = format!("<html><body><pre>\n{escaped}</pre></body></html>");
+        assert_same(&read(&page, &output.name), &alone, &output.name);
+        // A page that is cut off within its figures is not.
+        let cut = format!("<html><body><pre>\n{}", escaped.trim_end_matches('.'));
+        if cut.ends_with(|letter: char| letter.is_ascii_digit()) {
+            let problems = import(cut.as_bytes(), "page", None, &ImportOptions::default()).unwrap_err();
+            assert!(problems.render().contains("without a line end"), "{}: {problems}", output.name);
+        }
+    }
+}
+
+#[test]
 fn text_pasted_from_a_terminal_gives_what_the_output_gives() {
     for (output, text) in texts() {
         let alone = read(&text, &output.name);

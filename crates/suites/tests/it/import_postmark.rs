@@ -151,6 +151,15 @@ fn a_run_without_its_report_or_with_half_of_it_is_refused() {
 }
 
 #[test]
+fn a_rate_is_not_taken_for_a_count_that_is_damaged() {
+    for (count, damaged) in [("54925 created", "x created"), ("alone: 5000 files", "alone: 5OOO files")] {
+        assert!(LONG.contains(count), "{count}");
+        let message = read(&LONG.replace(count, damaged)).unwrap_err().render();
+        assert!(message.contains("the line is damaged"), "{message}");
+    }
+}
+
+#[test]
 fn times_of_a_finer_clock_are_taken_as_they_are() {
     let finer = "Time:\n\t0.250000 seconds total\n\t0.200000 seconds of transactions (2500 per second)\n\n\
                  Files:\n\t462 created (1848 per second)\n\t\tCreation alone: 200 files (5000 per second)\n\

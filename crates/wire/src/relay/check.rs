@@ -5,7 +5,8 @@ use crate::error::{Error, ErrorKind, Refusal, Result};
 use narrows_model::Bytes;
 use narrows_model::counters::Role;
 use narrows_model::relay::{
-    BUFFER_BYTES_MAX, CallSizes, RelayMachine, RelayTransport, SOCKET_BUFFER_BYTES_MAX, TOTAL_BYTES_MAX,
+    BUFFER_BYTES_MAX, CallSizes, ForwardMode, RelayMachine, RelayTransport, SOCKET_BUFFER_BYTES_MAX,
+    TOTAL_BYTES_MAX,
 };
 
 /// Longest name of a host or socket.
@@ -45,6 +46,9 @@ impl RoleSpec {
             return refused(format!(
                 "a socket buffer of {asked} bytes was requested; allowed are 1 to {socket_max}"
             ));
+        }
+        if self.role == Role::Proxy && self.sockets.wait_all && self.forward != ForwardMode::Copy {
+            return refused("a proxy waits for a full buffer only where it copies".to_owned());
         }
         if self.silence_ns.0 == 0 || self.silence_ns.0 > SILENCE_NS_MAX {
             return refused(format!("an idle limit of {} ns was requested", self.silence_ns.0));

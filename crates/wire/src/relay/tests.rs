@@ -8,8 +8,13 @@ use narrows_model::relay::{BUFFER_BYTES_MAX, CallSizes, RelayTransport, TOTAL_BY
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-const SOCKETS: RelaySockets =
-    RelaySockets { transport: RelayTransport::Tcp, no_delay: false, send_buffer: None, receive_buffer: None };
+const SOCKETS: RelaySockets = RelaySockets {
+    transport: RelayTransport::Tcp,
+    no_delay: false,
+    send_buffer: None,
+    receive_buffer: None,
+    wait_all: false,
+};
 
 fn hop() -> Hop {
     Hop { place: HopAddress::Tcp { host: "::1".into(), port: 7 }, ticket: Ticket([3; TICKET_BYTES]) }
@@ -77,6 +82,9 @@ fn messages_arrive_as_they_were_sent() {
 #[test]
 fn what_is_beyond_a_limit_is_refused_before_anything_is_made_of_it() {
     prepare(Role::Client).check().unwrap();
+    let mut splices = prepare(Role::Proxy);
+    (splices.forward, splices.sockets.wait_all) = (ForwardMode::Splice, true);
+    assert!(splices.check().is_err(), "a proxy that splices has no buffer to fill");
     let wrong: [fn(&mut RoleSpec); 9] = [
         |p| p.buffer = Bytes(0),
         |p| p.buffer = Bytes(BUFFER_BYTES_MAX.0 + 1),

@@ -29,6 +29,7 @@ fn plan(sweep: RelaySweep, shrunk: u64, trials: u32) -> RelayPlan {
             no_delay: false,
             send_buffer: None,
             receive_buffer: None,
+            wait_all: false,
         },
         forward: ForwardMode::Copy,
         verify: false,

@@ -62,9 +62,10 @@ fn statement(relay: &RelaySummary, style: &Style) -> String {
         ForwardMode::Splice => "; the proxy splices",
         ForwardMode::Uring => "; the proxy forwards through io_uring",
     };
+    let waits = if relay.sockets.wait_all { "; reads wait for a full buffer (MSG_WAITALL)" } else { "" };
     let verified = if relay.verify { "; every byte verified" } else { "" };
     let text = format!(
-        "{} through client{} and server in each trial, {} of buffer sizes: {joined}{forwards}{verified}.",
+        "{} through client{} and server in each trial, {} of buffer sizes: {joined}{forwards}{waits}{verified}.",
         amount(relay.total),
         if has_proxy { ", proxy" } else { "" },
         counted_len(relay.points.len(), "point"),

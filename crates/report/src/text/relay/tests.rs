@@ -100,6 +100,7 @@ fn experiment() -> RelaySummary {
             no_delay: false,
             send_buffer: None,
             receive_buffer: None,
+            wait_all: false,
         },
         forward: ForwardMode::Copy,
         verify: false,

@@ -12,6 +12,8 @@ use narrows_model::located::{Complaint, Findings};
 use narrows_model::observation::Claim;
 use narrows_model::units::ratio;
 
+/// How each line of counts ends.
+const PER_SECOND: &str = "per second)";
 /// Numbers of a terse report.
 const TERSE: usize = 13;
 /// Beyond any count, time or amount.
@@ -193,6 +195,12 @@ impl ReportParser {
         let text = line.text.trim();
         let has = |label: &str| text.contains(label);
         // "Deletion alone: 4850 files (4850 per second)": the count is the first number, the rate the second.
+        if let Some(word) = uncounted(&row, text) {
+            let hint = "the line is damaged: give the report as PostMark printed it";
+            let complaint = Complaint::new("", format!("`{}`", word.text), "a number", hint);
+            findings.add(&word.span, complaint);
+            return;
+        }
         let numbers: Vec<f64> = row.iter().filter_map(|word| checked(word, findings)).collect();
         let (Some(count), per_s) = (numbers.first().copied(), numbers.get(1).copied()) else { return };
         let report = &mut self.report;
@@ -230,6 +238,14 @@ impl ReportParser {
             }
         }
     }
+}
+
+/// What a line of counts, each with its rate behind it, has in the place of its count, where that is no number: the rate
+/// would be taken for it.
+fn uncounted<'r, 't>(row: &'r [TextWord<'t>], text: &str) -> Option<&'r TextWord<'t>> {
+    let is_of_counts = text.ends_with(PER_SECOND);
+    let place = row.iter().rposition(|word| word.text.ends_with(':')).map_or(0, |label| label + 1);
+    row.get(place).filter(|word| is_of_counts && word.number().is_none())
 }
 
 /// The clock of a line that begins with a time.

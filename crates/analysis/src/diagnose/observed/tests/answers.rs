@@ -40,7 +40,9 @@ fn every_published_figure_has_its_golden_answer() {
         // What cannot be reached has its reason.
         assert!(answer != "unknown" || !why.is_empty(), "{file}, {observation}");
     }
-    for paper in ["ioperf-star", "bonnie-pvfs2", "pvfs2-bgl", "jovian2", "nfs-iscsi"] {
+    for paper in
+        ["ioperf-star", "bonnie-pvfs2", "pvfs2-bgl", "jovian2", "nfs-iscsi", "relay-client", "relay-proxy"]
+    {
         assert!(files.contains_key(paper), "{paper}");
     }
 }
