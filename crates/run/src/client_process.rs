@@ -40,7 +40,12 @@ pub(crate) fn read_messages<M: DeserializeOwned>(
     mut take: impl FnMut(M) -> bool,
 ) -> Result<(), String> {
     let mut unread = None;
-    read_frames(pipe, |frame| match serde_json::from_slice(&frame.payload) {
+    // As text, as records are read: another reader of all these types would be a large part of the program.
+    let read = |payload: &[u8]| {
+        let text = std::str::from_utf8(payload).map_err(|error| error.to_string())?;
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    };
+    read_frames(pipe, |frame| match read(&frame.payload) {
         Ok(message) => take(message),
         Err(error) => {
             unread = Some(format!("a message between narrows' processes cannot be read: {error}"));

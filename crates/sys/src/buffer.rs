@@ -12,6 +12,9 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use crate::entropy;
 use crate::error::{Error, Result, SysErrno};
 
+/// `MADV_COLLAPSE` of the kernel (`linux/mman.h`), which the C library's own headers do not always have: musl has not.
+const MADV_COLLAPSE: i32 = 25;
+
 /// Zeroed bytes that start on a page boundary and whose pages are already present.
 pub struct AlignedBuffer {
     start: NonNull<u8>,
@@ -75,8 +78,7 @@ impl AlignedBuffer {
     /// madvise(2), `MADV_COLLAPSE`, since Linux 6.1.
     pub fn gather_pages(&mut self) {
         // SAFETY: the range is this value's own mapping, whose contents the call keeps.
-        let _willing =
-            unsafe { libc::madvise(self.start.as_ptr().cast(), self.length_bytes, libc::MADV_COLLAPSE) };
+        let _willing = unsafe { libc::madvise(self.start.as_ptr().cast(), self.length_bytes, MADV_COLLAPSE) };
     }
 
     /// Fills the whole buffer with bytes that cannot be compressed; see [`entropy::fill_entropy`].

@@ -186,7 +186,10 @@ pub(crate) fn decode<T: DeserializeOwned>(kind: u8, frame: Frame) -> Result<T> {
         let message = format!("the peer sent a frame of kind {} instead of kind {kind}", frame.kind);
         return Err(Error::protocol(message));
     }
-    serde_json::from_slice(&frame.payload)
+    // As text, as records are read: another reader of all these types would be a large part of the program.
+    let text = std::str::from_utf8(&frame.payload)
+        .map_err(|error| Error::protocol(format!("the peer sent an invalid message: {error}")))?;
+    serde_json::from_str(text)
         .map_err(|error| Error::protocol(format!("the peer sent an invalid message: {error}")))
 }
 

@@ -75,9 +75,10 @@ pub fn read_profile(profile: &str) -> Result<SimProfile, EngineError> {
         EngineError::from(error)
             .hint(format!("give a JSON file or one of the built-in machines: {}", names.join(", ")))
     })?;
-    serde_json::from_slice(&content).map_err(|error| {
-        EngineError::new(ErrorKind::Unsupported, "read", profile.to_owned()).detail(error.to_string())
-    })
+    let invalid =
+        |detail: String| EngineError::new(ErrorKind::Unsupported, "read", profile.to_owned()).detail(detail);
+    let text = std::str::from_utf8(&content).map_err(|error| invalid(error.to_string()))?;
+    serde_json::from_str(text).map_err(|error| invalid(error.to_string()))
 }
 
 fn profile_of(target: &Target) -> Result<&str, EngineError> {
