@@ -9,6 +9,7 @@ use super::portal::IscsiPortal;
 use super::session::{DEFAULT_OPTIONS, UnitSession};
 use super::unit::UnitFacts;
 use crate::clock::Clock;
+use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
 use crate::files::{MARKER, forget_remote, lock_making, note_problem, note_remote};
 use crate::stop::StopFlag;

@@ -4,6 +4,7 @@
 
 use super::counters::CallCounts;
 use super::server::NfsServer;
+use crate::connections::StoragePeer;
 use crate::error::EngineError;
 use narrows_wire::nfs::Procedure;
 use narrows_wire::nfs::record::{RecordReader, RpcRecord};
