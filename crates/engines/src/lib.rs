@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+mod connections;
 pub mod contract;
 pub mod endpoint;
 pub mod error;

@@ -10,6 +10,7 @@ use super::portal::IscsiPortal;
 use super::session::{DEFAULT_OPTIONS, UnitSession};
 use super::unit::UnitFacts;
 use crate::clock::Clock;
+use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
 use crate::files::{forget_remote, lock_making, note_problem, note_remote};
 use crate::stop::StopFlag;

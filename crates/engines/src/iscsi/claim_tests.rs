@@ -4,6 +4,7 @@ use super::claim::{RegionNeed, UnitRegion};
 use super::fake_target::{BLOCK, FakeUnit};
 use super::portal::IscsiPortal;
 use super::session::{DEFAULT_OPTIONS, UnitSession};
+use crate::connections::StoragePeer;
 use crate::clock::{Clock, MonotonicClock};
 use crate::error::EngineError;
 use crate::files::MARKER;

@@ -6,11 +6,9 @@ use super::core::UnitLoad;
 use super::counters::CountedPdu;
 use super::send_queue::{PduSendQueue, SLICES_MAX};
 use super::session::{LOGOUT_TAG, SessionNumbers, UnitSession};
-use crate::clock::Tick;
+use crate::connections::{BrokenConnection, LoadConnection, LoadSocket, StoragePeer};
 use crate::error::EngineError;
 use crate::request::Completions;
-use crate::socket::{DataSocket, WaitMode};
-use narrows_model::counters::{Combine, TcpCounters};
 use narrows_wire::iscsi::header::{NO_TAG, PduKind};
 use narrows_wire::iscsi::negotiation::SessionParameters;
 use narrows_wire::iscsi::pdu::{HEAD_BYTES_MAX, Pdu, PduFault, PduHead, TAIL_BYTES_MAX, read_head, whole};
@@ -18,12 +16,8 @@ use narrows_wire::iscsi::request::{logout, pong};
 use narrows_wire::iscsi::response::{
     DataInPart, TargetEvent, data_in, numbers, rejected_header, seconds_to_wait, target_event,
 };
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{self, IoSlice};
 
-/// What one read takes at least beyond data: the PDUs of many small commands.
-const ARRIVED_BYTES: usize = 256 << 10;
-/// Reads in a row, so that a peer which sends without end cannot keep this side from looking at its deadline.
-const READS_MAX: usize = 64;
 /// Wait before a session that ended is made again.
 const RETRY_NS: u64 = 50_000_000;
 /// Longest wait that a target may ask for.
@@ -44,13 +38,6 @@ impl IncomingData {
     }
 }
 
-/// Why a session cannot be used at present.
-#[derive(Debug)]
-pub(super) struct BrokenSession {
-    pub(super) retry_at: Tick,
-    pub(super) why: EngineError,
-}
-
 /// How far the end of a session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LogoutState {
@@ -65,19 +52,15 @@ enum LogoutState {
 #[derive(Debug)]
 pub(super) struct UnitConnection {
     index: usize,
-    pub(super) socket: Result<DataSocket, BrokenSession>,
+    line: LoadSocket,
     pub(super) session_id: [u8; 6],
     parameters: SessionParameters,
     numbers: SessionNumbers,
     sending: PduSendQueue,
-    arrived: Box<[u8]>,
-    arrived_bytes: usize,
     incoming: Option<IncomingData>,
     leaving: LogoutState,
     /// Commands that are assigned to it.
     assigned_count: usize,
-    /// What connections that ended have counted.
-    past: Option<TcpCounters>,
 }
 
 impl UnitConnection {
@@ -85,39 +68,22 @@ impl UnitConnection {
     pub(super) fn new(index: usize, mut session: UnitSession, tasks: usize) -> io::Result<Self> {
         let kept = session.take_kept();
         let whole_bytes = HEAD_BYTES_MAX + session.parameters.receive_bytes_max as usize + TAIL_BYTES_MAX;
-        let mut connection = Self {
+        Ok(Self {
             index,
             session_id: session.session_id,
             parameters: session.parameters,
             numbers: session.numbers,
-            socket: Ok(DataSocket::new(session.socket)?),
+            line: LoadSocket::new(session.socket, &kept, whole_bytes)?,
             sending: PduSendQueue::new(tasks),
-            arrived: vec![0; whole_bytes.max(ARRIVED_BYTES)].into_boxed_slice(),
-            arrived_bytes: 0,
             incoming: None,
             leaving: LogoutState::No,
             assigned_count: 0,
-            past: None,
-        };
-        connection.keep(&kept)?;
-        Ok(connection)
-    }
-
-    /// Goes on with what has arrived already.
-    fn keep(&mut self, kept: &[u8]) -> io::Result<()> {
-        let room = self.arrived.get_mut(..kept.len()).ok_or(io::ErrorKind::InvalidData)?;
-        room.copy_from_slice(kept);
-        self.arrived_bytes = kept.len();
-        Ok(())
-    }
-
-    pub(super) fn is_open(&self) -> bool {
-        self.socket.is_ok()
+        })
     }
 
     /// Whether it takes commands, as far as this side is concerned.
     pub(super) fn takes_commands(&self) -> bool {
-        self.is_open() && self.leaving == LogoutState::No
+        self.line.is_open() && self.leaving == LogoutState::No
     }
 
     /// Whether the target takes another command.
@@ -125,31 +91,13 @@ impl UnitConnection {
         self.takes_commands() && self.numbers.is_open()
     }
 
-    /// Whether PDUs wait for room in the socket.
-    pub(super) fn is_sending(&self) -> bool {
-        self.is_open() && !self.sending.is_empty()
-    }
-
     /// The session was made again.
     pub(super) fn reopen(&mut self, mut session: UnitSession) -> io::Result<()> {
-        self.keep(&session.take_kept())?;
+        let kept = session.take_kept();
         self.parameters = session.parameters;
         self.numbers = session.numbers;
         self.leaving = LogoutState::No;
-        self.socket = Ok(DataSocket::new(session.socket)?);
-        Ok(())
-    }
-
-    /// What the kernel counts, connections that ended included.
-    pub(super) fn counters(&self) -> Option<TcpCounters> {
-        let now = self.socket.as_ref().ok().and_then(DataSocket::counters);
-        match (now, &self.past) {
-            (Some(mut now), Some(past)) => {
-                now.add_interval(past);
-                Some(now)
-            }
-            (now, past) => now.or_else(|| past.clone()),
-        }
+        self.line.reopen(session.socket, &kept)
     }
 
     /// Adds a command.
@@ -167,152 +115,13 @@ impl UnitConnection {
         }
     }
 
-    /// The connection has ended: what it had in flight is sent again, by whichever session.
-    pub(super) fn break_off(&mut self, load: &mut UnitLoad, wait_ns: u64, why: EngineError) {
-        self.past = self.counters();
+    /// The connection has ended, and is made again after `wait_ns` at the soonest.
+    fn break_off_for(&mut self, load: &mut UnitLoad, wait_ns: u64, why: EngineError) {
         let retry_at = load.portal.clock.now().after(wait_ns.max(RETRY_NS));
-        self.socket = Err(BrokenSession { retry_at, why });
-        (self.arrived_bytes, self.incoming, self.assigned_count) = (0, None, 0);
+        self.line.break_off(BrokenConnection { retry_at, why });
+        (self.incoming, self.assigned_count) = (None, 0);
         self.sending.clear();
         load.session_ended(self.index);
-    }
-
-    /// Sends what the socket takes at once.
-    pub(super) fn flush(&mut self, load: &mut UnitLoad) {
-        if self.leaving == LogoutState::Wanted && self.assigned_count == 0 && self.is_open() {
-            self.leaving = LogoutState::Asked;
-            self.sending.push_control(logout(LOGOUT_TAG, self.numbers.to_send()), CountedPdu::Logout);
-        }
-        loop {
-            let Ok(socket) = &self.socket else { return };
-            self.sending.stage(self.numbers, &self.parameters, load);
-            if self.sending.is_empty() {
-                return;
-            }
-            let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-            let used = self.sending.fill(&mut slices, load);
-            match socket.send(&slices[..used], WaitMode::Never) {
-                Ok(sent) => self.sending.remove_sent(sent),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) => {
-                    let why = load.portal.io_error("send", error);
-                    self.break_off(load, 0, why);
-                }
-            }
-        }
-    }
-
-    /// Reads what has arrived, and completes what it answers; `wait_mode` is that of the first read.
-    ///
-    /// # Errors
-    /// What arrived is no answer to what was asked.
-    pub(super) fn receive(
-        &mut self,
-        mut wait_mode: WaitMode,
-        load: &mut UnitLoad,
-        out: &mut Completions,
-    ) -> Result<(), EngineError> {
-        for _ in 0..READS_MAX {
-            let Ok(socket) = &self.socket else { return Ok(()) };
-            let free = &mut self.arrived[self.arrived_bytes..];
-            let direct = self.incoming.filter(|data| self.arrived_bytes == 0 && data.missing_bytes() > 0);
-            let (read, offered) = if let Some(data) = direct {
-                let at_bytes = data.part.offset_bytes + u32::try_from(data.arrived_bytes).unwrap_or(0);
-                let slot = load.slot_part(data.task, at_bytes, data.missing_bytes());
-                let offered = slot.len() + free.len();
-                let parts = &mut [IoSliceMut::new(slot), IoSliceMut::new(free)];
-                (socket.receive(parts, wait_mode), offered)
-            } else {
-                let offered = free.len();
-                (socket.receive(&mut [IoSliceMut::new(free)], wait_mode), offered)
-            };
-            wait_mode = WaitMode::Never;
-            let length = match read {
-                Ok(0) => {
-                    let why = load.portal.gone("receive");
-                    self.break_off(load, 0, why);
-                    return Ok(());
-                }
-                Ok(length) => length,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => {
-                    let why = load.portal.io_error("receive", error);
-                    self.break_off(load, 0, why);
-                    return Ok(());
-                }
-            };
-            load.read_clock();
-            let mut rest = length;
-            if let (Some(_), Some(data)) = (direct, &mut self.incoming) {
-                let in_slot = rest.min(data.missing_bytes());
-                data.arrived_bytes += in_slot;
-                rest -= in_slot;
-            }
-            self.arrived_bytes += rest;
-            self.parse(load, out)?;
-            if length < offered {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes the PDUs out of what has arrived.
-    fn parse(&mut self, load: &mut UnitLoad, out: &mut Completions) -> Result<(), EngineError> {
-        let arrived = std::mem::take(&mut self.arrived);
-        let mut input = &arrived[..self.arrived_bytes];
-        let parsed = self.parse_from(&mut input, load, out);
-        let (left, total) = (input.len(), self.arrived_bytes);
-        self.arrived = arrived;
-        if !self.is_open() {
-            self.arrived_bytes = 0;
-            return parsed;
-        }
-        self.arrived.copy_within(total - left..total, 0);
-        self.arrived_bytes = left;
-        parsed
-    }
-
-    fn parse_from(
-        &mut self,
-        input: &mut &[u8],
-        load: &mut UnitLoad,
-        out: &mut Completions,
-    ) -> Result<(), EngineError> {
-        while self.is_open() {
-            if self.incoming.is_some() {
-                if !self.take_data(input, load, out)? {
-                    return Ok(());
-                }
-                continue;
-            }
-            let limit = self.parameters.receive_bytes_max as usize;
-            let head = match read_head(input, self.parameters.digests, limit) {
-                Ok(Some(head)) => head,
-                Ok(None) => return Ok(()),
-                Err(fault) => return self.fault(&fault, load),
-            };
-            let is_partial = input.len() < head.whole_bytes();
-            if is_partial && head.header.kind() == Some(PduKind::DataIn) && head.data_bytes > 0 {
-                let part = data_in(&head.header);
-                let Some(task) = load.begin_data(self.index, &head.header, &part, head.data_bytes)? else {
-                    return Ok(());
-                };
-                *input = &input[head.head_bytes..];
-                self.incoming = Some(IncomingData { task, part, head, arrived_bytes: 0 });
-                continue;
-            }
-            let pdu = match whole(&head, input) {
-                Ok(Some(pdu)) => pdu,
-                Ok(None) => return Ok(()),
-                Err(fault) => return self.fault(&fault, load),
-            };
-            *input = &input[pdu.whole_bytes..];
-            self.handle(&pdu, load, out)?;
-        }
-        Ok(())
     }
 
     /// Moves what has arrived of data to its slot; whether its PDU is whole.
@@ -356,7 +165,7 @@ impl UnitConnection {
         match fault {
             PduFault::Malformed(_) => Err(why),
             PduFault::Digest(_) => {
-                self.break_off(load, 0, why);
+                self.break_off_for(load, 0, why);
                 Ok(())
             }
         }
@@ -416,7 +225,7 @@ impl UnitConnection {
                 load.counts.received(CountedPdu::Logout, pdu.whole_bytes, 0, false);
                 let wait_ns = wait_ns(seconds_to_wait(header));
                 let why = load.portal.gone("log out of").detail("the session was ended, as the target asked");
-                self.break_off(load, wait_ns, why);
+                self.break_off_for(load, wait_ns, why);
                 Ok(())
             }
             _ => Err(load.portal.malformed("receive", format!("a {} arrived", kind.name()))),
@@ -441,7 +250,7 @@ impl UnitConnection {
             TargetEvent::ConnectionDropped | TargetEvent::AllDropped => {
                 let why =
                     load.portal.gone("receive").detail("the target announced that it ends the connection");
-                self.break_off(load, wait_ns(seconds_to_wait(&pdu.header)), why);
+                self.break_off_for(load, wait_ns(seconds_to_wait(&pdu.header)), why);
             }
             TargetEvent::Sense | TargetEvent::Other(_) => {}
         }
@@ -461,6 +270,101 @@ impl UnitConnection {
         let is_command = rejected.kind() == Some(PduKind::Command) && pdu.header.0[2] != DIGEST;
         if is_command && load.rejected(self.index, rejected.task_tag(), out) {
             self.assigned_count -= 1;
+        }
+        Ok(())
+    }
+}
+
+impl LoadConnection for UnitConnection {
+    type Load = UnitLoad;
+
+    fn line(&self) -> &LoadSocket {
+        &self.line
+    }
+
+    fn line_mut(&mut self) -> &mut LoadSocket {
+        &mut self.line
+    }
+
+    fn is_sending(&self) -> bool {
+        self.line.is_open() && !self.sending.is_empty()
+    }
+
+    fn break_off(&mut self, load: &mut UnitLoad, why: EngineError) {
+        self.break_off_for(load, 0, why);
+    }
+
+    fn flush(&mut self, load: &mut UnitLoad) {
+        if self.leaving == LogoutState::Wanted && self.assigned_count == 0 && self.line.is_open() {
+            self.leaving = LogoutState::Asked;
+            self.sending.push_control(logout(LOGOUT_TAG, self.numbers.to_send()), CountedPdu::Logout);
+        }
+        while self.line.is_open() {
+            self.sending.stage(self.numbers, &self.parameters, load);
+            if self.sending.is_empty() {
+                return;
+            }
+            let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+            let used = self.sending.fill(&mut slices, load);
+            match self.line.send(&slices[..used]) {
+                Ok(Some(sent)) => self.sending.remove_sent(sent),
+                Ok(None) => return,
+                Err(error) => {
+                    let why = load.portal.io_error("send", error);
+                    self.break_off(load, why);
+                }
+            }
+        }
+    }
+
+    fn payload_rest<'a>(&self, load: &'a mut UnitLoad) -> Option<&'a mut [u8]> {
+        let data = self.incoming.filter(|data| data.missing_bytes() > 0)?;
+        let at_bytes = data.part.offset_bytes + u32::try_from(data.arrived_bytes).unwrap_or(0);
+        Some(load.slot_part(data.task, at_bytes, data.missing_bytes()))
+    }
+
+    fn payload_moved(&mut self, count: usize) {
+        if let Some(data) = &mut self.incoming {
+            data.arrived_bytes += count;
+        }
+    }
+
+    fn parse(
+        &mut self,
+        input: &mut &[u8],
+        load: &mut UnitLoad,
+        out: &mut Completions,
+    ) -> Result<(), EngineError> {
+        while self.line.is_open() {
+            if self.incoming.is_some() {
+                if !self.take_data(input, load, out)? {
+                    return Ok(());
+                }
+                continue;
+            }
+            let limit = self.parameters.receive_bytes_max as usize;
+            let head = match read_head(input, self.parameters.digests, limit) {
+                Ok(Some(head)) => head,
+                Ok(None) => return Ok(()),
+                Err(fault) => return self.fault(&fault, load),
+            };
+            let is_partial = input.len() < head.whole_bytes();
+            if is_partial && head.header.kind() == Some(PduKind::DataIn) && head.data_bytes > 0 {
+                let part = data_in(&head.header);
+                let Some(task) = load.begin_data(self.index, &head.header, &part, head.data_bytes)? else {
+                    return Ok(());
+                };
+                *input = &input[head.head_bytes..];
+                self.incoming = Some(IncomingData { task, part, head, arrived_bytes: 0 });
+                continue;
+            }
+            let pdu = match whole(&head, input) {
+                Ok(Some(pdu)) => pdu,
+                Ok(None) => return Ok(()),
+                Err(fault) => return self.fault(&fault, load),
+            };
+            *input = &input[pdu.whole_bytes..];
+            self.handle(&pdu, load, out)?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use super::counters::{CountedPdu, PduCounts};
 use super::portal::IscsiPortal;
 use super::tasks::{TaskKind, TaskTable};
 use crate::clock::Tick;
+use crate::connections::StoragePeer;
 use crate::error::EngineError;
 use crate::flights::RequestFlights;
 use crate::request::{Completions, Errno, Slot};
@@ -53,11 +54,6 @@ pub(super) struct UnitLoad {
 }
 
 impl UnitLoad {
-    /// Reads the clock, once for all that arrived together.
-    pub(super) fn read_clock(&mut self) {
-        self.now = self.portal.clock.now();
-    }
-
     /// Where `count` bytes are that are sent with a command, from `at_bytes` of its data on.
     pub(super) fn locate(&self, index: u32, at_bytes: u32, count: u32) -> DataLocation {
         let task = self.tasks.task(index);

@@ -4,17 +4,21 @@
 //! per commit and one per read of a socket.
 
 use super::claim::check_same;
-use super::connection::{BrokenSession, UnitConnection};
+use super::connection::UnitConnection;
 use super::core::UnitLoad;
+use super::portal::IscsiPortal;
 use super::session::{LOGOUT_NS, UnitSession};
 use super::tasks::TaskKind;
 use super::unit::UnitFacts;
 use crate::clock::Tick;
+use crate::connections::{
+    BrokenConnection, ConnectionEngine, ConnectionLoad, LoadConnection, StoragePeer, next_in_turn,
+};
 use crate::contract::{Engine, ProtocolCounters};
 use crate::error::{EngineError, ErrorKind};
+use crate::flights::RequestFlights;
 use crate::request::{Completions, IoRequest, Slot};
-use crate::socket::{LONG_NS, SOCKETS_MAX, WaitMode, wait_for_any};
-use narrows_model::counters::{Combine, TcpCounters};
+use crate::socket::SOCKETS_MAX;
 use narrows_model::{Effective, Op};
 use narrows_wire::iscsi::negotiation::SessionOptions;
 use narrows_wire::iscsi::scsi::cdb::BlockRange;
@@ -127,22 +131,10 @@ impl IscsiEngine {
         Ok(true)
     }
 
-    /// Makes sessions again that are due, gives commands to sessions, and sends what the sockets take.
-    fn advance(&mut self) {
-        if !self.is_closing && self.connections.iter().any(|connection| !connection.is_open()) {
-            self.load.read_clock();
-            self.redial();
-        }
-        self.dispatch();
-        for connection in &mut self.connections {
-            connection.flush(&mut self.load);
-        }
-    }
-
     fn redial(&mut self) {
         let now = self.load.now;
         for connection in &mut self.connections {
-            let due = matches!(&connection.socket, Err(broken) if now >= broken.retry_at);
+            let due = matches!(&connection.line().socket, Err(broken) if now >= broken.retry_at);
             if !due {
                 continue;
             }
@@ -164,7 +156,7 @@ impl IscsiEngine {
                 }
                 Err(why) => {
                     let retry_at = self.load.portal.clock.now().after(NEXT_ATTEMPT_NS);
-                    connection.socket = Err(BrokenSession { retry_at, why });
+                    connection.line_mut().socket = Err(BrokenConnection { retry_at, why });
                 }
             }
         }
@@ -174,7 +166,8 @@ impl IscsiEngine {
     /// Gives commands to sessions in turn, as far as the target takes them.
     fn dispatch(&mut self) {
         while let Some(index) = self.load.first.front().or(self.load.ready.front()).copied() {
-            let Some(session) = self.next_session() else {
+            let next = next_in_turn(&self.connections, self.next_session, UnitConnection::has_window);
+            let Some(session) = next else {
                 self.count_wait(index);
                 return;
             };
@@ -186,14 +179,6 @@ impl IscsiEngine {
         }
     }
 
-    /// The next session in turn that takes a command.
-    fn next_session(&self) -> Option<usize> {
-        let count = self.connections.len();
-        (0..count)
-            .map(|step| (self.next_session + step) % count)
-            .find(|index| self.connections[*index].has_window())
-    }
-
     /// Counts a command once that waits only because the target takes no more.
     fn count_wait(&mut self, index: u32) {
         if self.connections.iter().any(UnitConnection::takes_commands) {
@@ -203,76 +188,13 @@ impl IscsiEngine {
         }
     }
 
-    /// Waits until a socket shows something, or until `until`; or leaves the wait to the read that follows.
-    fn wait(&mut self, until: Tick) -> Result<WaitMode, EngineError> {
-        let now = self.load.portal.clock.now();
-        let late_at = self.load.last_progress.after(self.load.portal.timeout_ns);
-        let mut span_ns = until.min(late_at).since(now);
-        for connection in &self.connections {
-            if let (Err(broken), false) = (&connection.socket, self.is_closing) {
-                span_ns = span_ns.min(broken.retry_at.since(now));
-            }
-        }
-        if let [only] = self.connections.as_slice()
-            && only.is_open()
-            && !only.is_sending()
-            && span_ns >= LONG_NS
-        {
-            return Ok(WaitMode::Short);
-        }
-        let open = self.connections.iter().filter_map(|one| Some((one, one.socket.as_ref().ok()?)));
-        let waited = open.map(|(connection, socket)| (socket.tcp_stream(), connection.is_sending()));
-        wait_for_any(waited, span_ns).map_err(|error| self.load.portal.io_error("wait", error))?;
-        Ok(WaitMode::Never)
-    }
-
-    /// Does everything that can be done now, and waits for more until `until` if `waits`.
-    fn turn(&mut self, waits: bool, until: Tick, out: &mut Completions) -> Result<(), EngineError> {
-        self.advance();
-        if let Some(failure) = self.load.failure.take() {
-            return Err(failure);
-        }
-        let wait_mode = if waits { self.wait(until)? } else { WaitMode::Never };
-        for connection in &mut self.connections {
-            connection.receive(wait_mode, &mut self.load, out)?;
-        }
-        Ok(())
-    }
-
-    /// Fails where nothing has been answered for the answer timeout.
-    fn check_progress(&self, now: Tick) -> Result<(), EngineError> {
-        let portal = &self.load.portal;
-        if now.since(self.load.last_progress) < portal.timeout_ns {
-            return Ok(());
-        }
-        let broken = self.connections.iter().find_map(|connection| connection.socket.as_ref().err());
-        Err(match broken {
-            None => portal.silent("receive"),
-            Some(BrokenSession { why, .. }) => {
-                EngineError::new(ErrorKind::PeerGone, "receive", portal.name())
-                    .detail(format!(
-                        "the session ended and could not be made again within {} ms: {why}",
-                        portal.timeout_ns / 1_000_000
-                    ))
-                    .hint("check whether the iSCSI target still runs; see its own messages")
-            }
-        })
-    }
-
-    fn tcp(&self) -> Option<TcpCounters> {
-        let mut all = self.connections.iter().filter_map(UnitConnection::counters);
-        let mut sum = all.next()?;
-        all.for_each(|more| sum.add_beside(&more));
-        Some(sum)
-    }
-
     /// Logs all sessions out, for at most a second.
     fn log_out(&mut self) -> Result<(), EngineError> {
         self.is_closing = true;
         self.connections.iter_mut().for_each(UnitConnection::leave);
         let mut nobody = Completions::with_capacity(0);
         let end = self.load.portal.clock.now().after(LOGOUT_NS.min(self.load.portal.timeout_ns));
-        while self.connections.iter().any(UnitConnection::is_open) {
+        while self.connections.iter().any(|session| session.line().is_open()) {
             let now = self.load.portal.clock.now();
             if now >= end {
                 return Err(self.load.portal.silent("log out of"));
@@ -281,6 +203,75 @@ impl IscsiEngine {
             self.turn(true, end, &mut nobody)?;
         }
         Ok(())
+    }
+}
+
+impl ConnectionLoad for UnitLoad {
+    type Peer = IscsiPortal;
+
+    fn peer(&self) -> &IscsiPortal {
+        &self.portal
+    }
+
+    fn flights(&self) -> &RequestFlights {
+        &self.flights
+    }
+
+    fn flights_mut(&mut self) -> &mut RequestFlights {
+        &mut self.flights
+    }
+
+    fn read_clock(&mut self) {
+        self.now = self.portal.clock.now();
+    }
+
+    fn last_progress(&self) -> Tick {
+        self.last_progress
+    }
+
+    fn begin_wait(&mut self) {
+        self.last_progress = self.now;
+    }
+
+    fn take_failure(&mut self) -> Option<EngineError> {
+        self.failure.take()
+    }
+}
+
+impl ConnectionEngine for IscsiEngine {
+    type Connection = UnitConnection;
+    type Load = UnitLoad;
+
+    fn load(&self) -> &UnitLoad {
+        &self.load
+    }
+
+    fn connections(&self) -> &[UnitConnection] {
+        &self.connections
+    }
+
+    fn parts_mut(&mut self) -> (&mut UnitLoad, &mut [UnitConnection]) {
+        (&mut self.load, &mut self.connections)
+    }
+
+    fn advance(&mut self) {
+        if !self.is_closing && self.connections.iter().any(|session| !session.line().is_open()) {
+            self.load.read_clock();
+            self.redial();
+        }
+        self.dispatch();
+        for connection in &mut self.connections {
+            connection.flush(&mut self.load);
+        }
+    }
+
+    fn start_queued(&mut self) -> usize {
+        self.load.ready.append(&mut self.queued);
+        std::mem::take(&mut self.queued_request_count)
+    }
+
+    fn makes_again(&self) -> bool {
+        !self.is_closing
     }
 }
 
@@ -303,31 +294,12 @@ impl Engine for IscsiEngine {
     }
 
     fn commit(&mut self) -> Result<(), EngineError> {
-        self.load.read_clock();
-        if self.load.flights.started_count == 0 {
-            // Nothing was outstanding: the target's time to answer starts now.
-            self.load.last_progress = self.load.now;
-        }
-        self.load.flights.started_count += std::mem::take(&mut self.queued_request_count);
-        self.load.ready.append(&mut self.queued);
-        self.advance();
+        self.commit_queued();
         Ok(())
     }
 
     fn reap(&mut self, min: u32, until: Tick, out: &mut Completions) -> Result<(), EngineError> {
-        let enough = out.len().saturating_add(min as usize);
-        loop {
-            let waits = out.len() < enough && self.load.flights.started_count > 0;
-            self.turn(waits, until, out)?;
-            if out.len() >= enough || self.load.flights.started_count == 0 {
-                return Ok(());
-            }
-            let now = self.load.portal.clock.now();
-            self.check_progress(now)?;
-            if now >= until {
-                return Ok(());
-            }
-        }
+        self.reap_completed(min, until, out)
     }
 
     fn counters(&mut self, out: &mut ProtocolCounters) {
@@ -338,12 +310,7 @@ impl Engine for IscsiEngine {
 
     fn close(mut self: Box<Self>) -> Result<(), EngineError> {
         let logged_out = if self.load.flights.started_count == 0 { self.log_out() } else { Ok(()) };
-        for connection in &self.connections {
-            if let Ok(socket) = &connection.socket {
-                // One that is closed already is as it should be.
-                drop(socket.tcp_stream().shutdown(std::net::Shutdown::Both));
-            }
-        }
+        self.shut_down();
         logged_out
     }
 }

@@ -5,6 +5,7 @@
 
 use super::session::{UnitCommand, UnitSession};
 use super::unit::UnitFacts;
+use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
 use crate::files::MARKER;
 use narrows_wire::iscsi::scsi::cdb::ScsiCdb;

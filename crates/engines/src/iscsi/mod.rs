@@ -29,6 +29,7 @@ mod tests;
 pub use claim::{RegionNeed, UnitHolding, UnitRegion, UnitSurvey, survey};
 
 use self::core::UnitLoad;
+use crate::connections::StoragePeer;
 use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::flights::RequestFlights;

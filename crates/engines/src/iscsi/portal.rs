@@ -1,19 +1,15 @@
 //! The portal of a target: dialled within the answer timeout, and what its refusals mean for people.
 
 use crate::clock::{Clock, Tick};
+use crate::connections::{PeerWords, StoragePeer};
 use crate::error::{EngineError, ErrorKind};
-use crate::host_lookup;
-use crate::socket::{SocketWaits, Waited};
 use crate::stop::StopFlag;
 use narrows_model::IscsiAddress;
 use narrows_wire::iscsi::scsi::sense::ScsiFailure;
 use narrows_wire::{ErrorKind as WireErrorKind, Refusal};
-use rustix::event::PollFlags;
 use std::io;
 use std::net::TcpStream;
-use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A portal, and how long its answers are waited for.
 #[derive(Clone)]
@@ -30,6 +26,32 @@ impl std::fmt::Debug for IscsiPortal {
     }
 }
 
+impl StoragePeer for IscsiPortal {
+    const WORDS: PeerWords = PeerWords {
+        kind: "iSCSI target",
+        short: "target",
+        standard: "iSCSI",
+        refused_hint: "check the address, and that an iSCSI target runs there",
+        malformed_hint: "check that the address is that of an iSCSI target",
+    };
+
+    fn name(&self) -> String {
+        format!("iscsi:{}", self.address.plain())
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        self.clock.as_ref()
+    }
+
+    fn timeout_ns(&self) -> u64 {
+        self.timeout_ns
+    }
+
+    fn stop(&self) -> &StopFlag {
+        &self.stop
+    }
+}
+
 impl IscsiPortal {
     /// The portal of `address`.
     pub(super) fn new(address: IscsiAddress, clock: Arc<dyn Clock>, timeout_ns: u64, stop: StopFlag) -> Self {
@@ -37,97 +59,10 @@ impl IscsiPortal {
         Self { address, clock, timeout_ns: timeout_ns.max(1_000_000), stop }
     }
 
-    /// The unit as people name it.
-    pub(super) fn name(&self) -> String {
-        format!("iscsi:{}", self.address.plain())
-    }
-
-    /// When an answer that is asked for now is late.
-    pub(super) fn deadline(&self) -> Tick {
-        self.clock.now().after(self.timeout_ns)
-    }
-
-    /// Waits until `socket` shows one of `events`, until `deadline` and until a stop is asked for.
-    pub(super) fn expect(
-        &self,
-        operation: &'static str,
-        socket: &impl AsFd,
-        events: PollFlags,
-        deadline: Tick,
-    ) -> Result<(), EngineError> {
-        let waits = SocketWaits { clock: self.clock.as_ref(), stop: &self.stop, deadline };
-        match waits.expect(socket, events) {
-            Ok(Waited::Ready) => Ok(()),
-            Ok(waited) => Err(self.not_ready(operation, waited)),
-            Err(error) => Err(self.io_error(operation, error)),
-        }
-    }
-
     /// A connection, until `deadline`.
     pub(super) fn dial(&self, operation: &'static str, deadline: Tick) -> Result<TcpStream, EngineError> {
-        let (host, port) = (self.address.host.as_str(), self.address.port);
-        let within = Duration::from_nanos(deadline.since(self.clock.now()));
-        let found = host_lookup::look_up(host, port, within, &|| self.stop.is_now());
-        let addresses = found.map_err(|error| match error.kind() {
-            io::ErrorKind::Interrupted => self.not_ready(operation, Waited::Stopped),
-            _ => EngineError::new(ErrorKind::NotFound, operation, self.name())
-                .detail(format!("the host's address was not found: {error}"))
-                .hint("check the host's name"),
-        })?;
-        let waits = SocketWaits { clock: self.clock.as_ref(), stop: &self.stop, deadline };
-        let mut failure = io::Error::from(io::ErrorKind::NotFound);
-        for address in addresses {
-            match waits.connect(address, None) {
-                Ok(Ok(socket)) => {
-                    socket.set_nodelay(true).map_err(|error| self.io_error(operation, error))?;
-                    return Ok(socket);
-                }
-                Ok(Err(waited)) => return Err(self.not_ready(operation, waited)),
-                Err(error) => failure = error,
-            }
-        }
-        Err(self.io_error(operation, failure))
-    }
-
-    fn not_ready(&self, operation: &'static str, waited: Waited) -> EngineError {
-        match waited {
-            Waited::Stopped => EngineError::new(ErrorKind::Stopped, operation, self.name())
-                .detail("a stop was requested before the target answered"),
-            Waited::Ready | Waited::Late => self.silent(operation),
-        }
-    }
-
-    /// The error that nothing came within the timeout.
-    pub(super) fn silent(&self, operation: &'static str) -> EngineError {
-        EngineError::new(ErrorKind::PeerGone, operation, self.name())
-            .detail(format!("no answer within {} ms", self.timeout_ns / 1_000_000))
-            .hint("check whether the iSCSI target still runs and whether the network drops packets")
-    }
-
-    /// The error that the target closed the connection.
-    pub(super) fn gone(&self, operation: &'static str) -> EngineError {
-        EngineError::new(ErrorKind::PeerGone, operation, self.name())
-            .detail("the target closed the connection")
-            .hint("check whether the iSCSI target still runs; see its own messages")
-    }
-
-    /// The error that the system's `source` means in talking to this portal.
-    pub(super) fn io_error(&self, operation: &'static str, source: io::Error) -> EngineError {
-        if matches!(source.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) {
-            return self.silent(operation);
-        }
-        let error = EngineError::from_io(operation, self.name(), source);
-        match error.kind {
-            ErrorKind::Refused => error.hint("check the address, and that an iSCSI target runs there"),
-            _ => error,
-        }
-    }
-
-    /// The error that what arrived is not what was asked for.
-    pub(super) fn malformed(&self, operation: &'static str, why: impl Into<String>) -> EngineError {
-        EngineError::new(ErrorKind::Protocol, operation, self.name())
-            .detail(format!("the answer is none of iSCSI: {}", why.into()))
-            .hint("check that the address is that of an iSCSI target")
+        let service = (self.address.host.as_str(), self.address.port);
+        self.dial_with(operation, service, deadline, |waits, address| waits.connect(address, None))
     }
 
     /// The error that a login did not come about.

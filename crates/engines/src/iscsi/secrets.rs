@@ -3,6 +3,7 @@
 //! What is random here decides nothing that is measured, so no seed applies.
 
 use super::portal::IscsiPortal;
+use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
 use narrows_model::ChapFile;
 use narrows_wire::iscsi::chap::{CHALLENGE_BYTES, ChapCredentials, ChapEntropy, ChapSecret};

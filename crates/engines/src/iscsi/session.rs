@@ -6,6 +6,7 @@ use super::counters::{CountedPdu, PduCounts};
 use super::portal::IscsiPortal;
 use super::secrets::{credentials, login_entropy};
 use crate::clock::Tick;
+use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
 use narrows_wire::iscsi::digest::{DIGEST_BYTES, Digests, digest, padding};
 use narrows_wire::iscsi::header::{BasicHeader, NO_TAG, PduKind, is_before};

@@ -1,6 +1,7 @@
 //! What a unit is, and blocks of it outside of a load: read, written, unmapped, compared with zeroes.
 
 use super::session::{UnitCommand, UnitSession};
+use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
 use narrows_wire::iscsi::scsi::cdb::{BlockRange, ScsiCdb, WriteDurability, unmap_list};
 use narrows_wire::iscsi::scsi::identity::{UnitIdentity, read_identity, read_name, read_pages, read_serial};

@@ -9,6 +9,7 @@ use super::recovery_state::Recovery;
 use super::server::NfsServer;
 use super::unstable::UnstableStore;
 use crate::clock::Tick;
+use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
 use crate::flights::RequestFlights;
 use crate::request::{Completions, Errno};
@@ -46,11 +47,6 @@ pub(super) struct LoadCore {
 }
 
 impl LoadCore {
-    /// Reads the clock, once for all that arrived together.
-    pub(super) fn read_clock(&mut self) {
-        self.now = self.server.clock.now();
-    }
-
     /// The parts of a call in the order in which they are sent.
     pub(super) fn parts(&self, index: u32) -> [&[u8]; 3] {
         let call = self.calls.call(index);

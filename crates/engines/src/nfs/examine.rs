@@ -3,6 +3,7 @@
 use super::mount::{MountedFolder, mount};
 use super::server::NfsServer;
 use crate::clock::Clock;
+use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
 use crate::stop::StopFlag;
 use narrows_model::{Bytes, NfsAddress};

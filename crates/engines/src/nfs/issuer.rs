@@ -4,14 +4,18 @@
 //! per commit and one per read of a socket.
 
 use super::calls::{CallState, RpcCallKind};
-use super::connection::{BrokenConnection, CallConnection};
+use super::connection::CallConnection;
 use super::core::LoadCore;
+use super::server::NfsServer;
 use crate::clock::Tick;
+use crate::connections::{
+    BrokenConnection, ConnectionEngine, ConnectionLoad, LoadConnection, StoragePeer, next_in_turn,
+};
 use crate::contract::{Engine, ProtocolCounters};
 use crate::error::{EngineError, ErrorKind};
+use crate::flights::RequestFlights;
 use crate::request::{Completions, IoRequest, Slot};
-use crate::socket::{LONG_NS, SOCKETS_MAX, WaitMode, wait_for_any};
-use narrows_model::counters::{Combine, TcpCounters};
+use crate::socket::SOCKETS_MAX;
 use narrows_model::{Effective, Op};
 use narrows_wire::nfs::block::{ByteRange, Stability};
 use std::collections::VecDeque;
@@ -95,35 +99,24 @@ impl NfsEngine {
         Ok(true)
     }
 
-    /// Makes connections again that are due, gives calls to connections, and sends what the sockets take.
-    fn advance(&mut self) {
-        if self.connections.iter().any(|connection| !connection.is_open()) {
-            self.core.read_clock();
-            self.redial();
-        }
-        self.dispatch();
-        for connection in &mut self.connections {
-            connection.flush(&mut self.core);
-        }
-    }
-
     fn redial(&mut self) {
         let now = self.core.now;
         for connection in &mut self.connections {
-            let due = matches!(&connection.socket, Err(broken) if now >= broken.retry_at);
+            let line = connection.line_mut();
+            let due = matches!(&line.socket, Err(broken) if now >= broken.retry_at);
             if !due {
                 continue;
             }
             let deadline = now.after(REDIAL_NS.min(self.core.server.timeout_ns));
             let dialled = self.core.server.dial("connect", self.port, deadline);
             let opened = dialled.and_then(|socket| {
-                connection.reopen(socket).map_err(|error| self.core.server.io_error("connect", error))
+                line.reopen(socket, &[]).map_err(|error| self.core.server.io_error("connect", error))
             });
             match opened {
                 Ok(()) => self.core.counts.reconnects += 1,
                 Err(why) => {
                     let retry_at = self.core.server.clock.now().after(REDIAL_NS / 10);
-                    connection.socket = Err(BrokenConnection { retry_at, why });
+                    line.socket = Err(BrokenConnection { retry_at, why });
                 }
             }
         }
@@ -131,7 +124,9 @@ impl NfsEngine {
 
     /// Gives the calls that may be sent to connections in turn.
     fn dispatch(&mut self) {
-        while let Some(connection) = self.next_open() {
+        while let Some(connection) =
+            next_in_turn(&self.connections, self.next_connection, |one| one.line().is_open())
+        {
             let Some(index) = self.next_call() else { return };
             let core = &mut self.core;
             let sequence = core.unstable.next_sequence();
@@ -140,14 +135,6 @@ impl NfsEngine {
             self.connections[connection].push(index);
             self.next_connection = (connection + 1) % self.connections.len();
         }
-    }
-
-    /// The next connection in turn that is open.
-    fn next_open(&self) -> Option<usize> {
-        let count = self.connections.len();
-        (0..count)
-            .map(|step| (self.next_connection + step) % count)
-            .find(|index| self.connections[*index].is_open())
     }
 
     /// The next call that may be sent.
@@ -191,69 +178,6 @@ impl NfsEngine {
         }
     }
 
-    /// Waits until a socket shows something, or until `until`; or leaves the wait to the read that follows.
-    fn wait(&mut self, until: Tick) -> Result<WaitMode, EngineError> {
-        let now = self.core.server.clock.now();
-        let late_at = self.core.last_progress.after(self.core.server.timeout_ns);
-        let mut span_ns = until.min(late_at).since(now);
-        for connection in &self.connections {
-            if let Err(broken) = &connection.socket {
-                span_ns = span_ns.min(broken.retry_at.since(now));
-            }
-        }
-        if let [only] = self.connections.as_slice()
-            && only.is_open()
-            && !only.is_sending()
-            && span_ns >= LONG_NS
-        {
-            return Ok(WaitMode::Short);
-        }
-        let open = self.connections.iter().filter_map(|one| Some((one, one.socket.as_ref().ok()?)));
-        let waited = open.map(|(connection, socket)| (socket.tcp_stream(), connection.is_sending()));
-        wait_for_any(waited, span_ns).map_err(|error| self.core.server.io_error("wait", error))?;
-        Ok(WaitMode::Never)
-    }
-
-    /// Does everything that can be done now, and waits for more until `until` if `waits`.
-    fn turn(&mut self, waits: bool, until: Tick, out: &mut Completions) -> Result<(), EngineError> {
-        self.advance();
-        let wait_mode = if waits { self.wait(until)? } else { WaitMode::Never };
-        for connection in &mut self.connections {
-            connection.receive(wait_mode, &mut self.core, out)?;
-        }
-        match self.core.failure.take() {
-            Some(failure) => Err(failure),
-            None => Ok(()),
-        }
-    }
-
-    /// Fails where nothing has been answered for the answer timeout.
-    fn check_progress(&self, now: Tick) -> Result<(), EngineError> {
-        if now.since(self.core.last_progress) < self.core.server.timeout_ns {
-            return Ok(());
-        }
-        let broken = self.connections.iter().find_map(|connection| connection.socket.as_ref().err());
-        Err(match broken {
-            None => self.core.server.silent("receive"),
-            Some(BrokenConnection { why, .. }) => {
-                let hint = "check whether the NFS server still runs; see its own messages";
-                EngineError::new(ErrorKind::PeerGone, "receive", self.core.server.name())
-                    .detail(format!(
-                        "the connection ended and could not be made again within {} ms: {why}",
-                        self.core.server.timeout_ns / 1_000_000
-                    ))
-                    .hint(hint)
-            }
-        })
-    }
-
-    fn tcp(&self) -> Option<TcpCounters> {
-        let mut all = self.connections.iter().filter_map(CallConnection::counters);
-        let mut sum = all.next()?;
-        all.for_each(|more| sum.add_beside(&more));
-        Some(sum)
-    }
-
     /// Makes what the server has in its memory durable; not where a stop at once was asked for.
     fn commit_all(&mut self) -> Result<(), EngineError> {
         let mut out = Completions::with_capacity(self.core.blocks.len());
@@ -271,6 +195,71 @@ impl NfsEngine {
             self.check_progress(self.core.server.clock.now())?;
         }
         Ok(())
+    }
+}
+
+impl ConnectionLoad for LoadCore {
+    type Peer = NfsServer;
+
+    fn peer(&self) -> &NfsServer {
+        &self.server
+    }
+
+    fn flights(&self) -> &RequestFlights {
+        &self.flights
+    }
+
+    fn flights_mut(&mut self) -> &mut RequestFlights {
+        &mut self.flights
+    }
+
+    fn read_clock(&mut self) {
+        self.now = self.server.clock.now();
+    }
+
+    fn last_progress(&self) -> Tick {
+        self.last_progress
+    }
+
+    fn begin_wait(&mut self) {
+        self.last_progress = self.now;
+    }
+
+    fn take_failure(&mut self) -> Option<EngineError> {
+        self.failure.take()
+    }
+}
+
+impl ConnectionEngine for NfsEngine {
+    type Connection = CallConnection;
+    type Load = LoadCore;
+
+    fn load(&self) -> &LoadCore {
+        &self.core
+    }
+
+    fn connections(&self) -> &[CallConnection] {
+        &self.connections
+    }
+
+    fn parts_mut(&mut self) -> (&mut LoadCore, &mut [CallConnection]) {
+        (&mut self.core, &mut self.connections)
+    }
+
+    fn advance(&mut self) {
+        if self.connections.iter().any(|connection| !connection.line().is_open()) {
+            self.core.read_clock();
+            self.redial();
+        }
+        self.dispatch();
+        for connection in &mut self.connections {
+            connection.flush(&mut self.core);
+        }
+    }
+
+    fn start_queued(&mut self) -> usize {
+        self.core.ready.append(&mut self.queued);
+        std::mem::take(&mut self.queued_request_count)
     }
 }
 
@@ -293,31 +282,12 @@ impl Engine for NfsEngine {
     }
 
     fn commit(&mut self) -> Result<(), EngineError> {
-        self.core.read_clock();
-        if self.core.flights.started_count == 0 {
-            // Nothing was outstanding: the server's time to answer starts now.
-            self.core.last_progress = self.core.now;
-        }
-        self.core.flights.started_count += std::mem::take(&mut self.queued_request_count);
-        self.core.ready.append(&mut self.queued);
-        self.advance();
+        self.commit_queued();
         Ok(())
     }
 
     fn reap(&mut self, min: u32, until: Tick, out: &mut Completions) -> Result<(), EngineError> {
-        let enough = out.len().saturating_add(min as usize);
-        loop {
-            let waits = out.len() < enough && self.core.flights.started_count > 0;
-            self.turn(waits, until, out)?;
-            if out.len() >= enough || self.core.flights.started_count == 0 {
-                return Ok(());
-            }
-            let now = self.core.server.clock.now();
-            self.check_progress(now)?;
-            if now >= until {
-                return Ok(());
-            }
-        }
+        self.reap_completed(min, until, out)
     }
 
     fn counters(&mut self, out: &mut ProtocolCounters) {
@@ -328,12 +298,7 @@ impl Engine for NfsEngine {
 
     fn close(mut self: Box<Self>) -> Result<(), EngineError> {
         let committed = if self.core.flights.started_count == 0 { self.commit_all() } else { Ok(()) };
-        for connection in &self.connections {
-            if let Ok(socket) = &connection.socket {
-                // One that is closed already is as it should be.
-                drop(socket.tcp_stream().shutdown(std::net::Shutdown::Both));
-            }
-        }
+        self.shut_down();
         committed
     }
 }

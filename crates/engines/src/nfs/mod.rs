@@ -27,6 +27,7 @@ mod tests;
 pub use examine::{NfsFound, examine};
 
 use self::core::LoadCore;
+use crate::connections::StoragePeer;
 use crate::contract::{Engine, EngineFactory, OpenSpec, OwnPlace, PlaceRequest, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::flights::RequestFlights;

@@ -2,6 +2,7 @@
 
 use super::server::NfsServer;
 use super::session::RpcSession;
+use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
 use narrows_wire::nfs::attributes::FileHandle;
 use narrows_wire::nfs::calls::put_name;

@@ -4,6 +4,7 @@
 use super::mount::{MountedFolder, mount};
 use super::server::NfsServer;
 use super::session::RpcSession;
+use crate::connections::StoragePeer;
 use crate::contract::{OwnPlace, PlaceRequest};
 use crate::error::{EngineError, ErrorKind};
 use crate::files::{MARKER, PREFIX, forget_remote, lock_making, note_problem, note_remote};

@@ -5,6 +5,7 @@
 use super::calls::RpcCallKind;
 use super::core::LoadCore;
 use super::recovery_state::REWRITES_MAX;
+use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
 use narrows_wire::nfs::block::{WriteResult, WriteVerifier};
 

@@ -1,19 +1,16 @@
 //! The NFS server that is talked to: dialled within the answer timeout, and what its refusals mean for people.
 
 use crate::clock::{Clock, Tick};
+use crate::connections::{PeerWords, StoragePeer};
 use crate::error::{EngineError, ErrorKind};
-use crate::host_lookup;
 use crate::socket::{SocketWaits, Waited};
 use crate::stop::StopFlag;
 use narrows_model::NfsAddress;
 use narrows_wire::nfs::Status;
 use narrows_wire::nfs::rpc::{AuthSys, RpcRefusal};
-use rustix::event::PollFlags;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
-use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Ports that only a privileged program binds, and that some servers demand: those below 512 have services of their own.
 const RESERVED_PORTS: std::ops::Range<u16> = 512..1024;
@@ -33,12 +30,33 @@ impl std::fmt::Debug for NfsServer {
     }
 }
 
-impl NfsServer {
-    /// The server as people name it.
-    pub(super) fn name(&self) -> String {
+impl StoragePeer for NfsServer {
+    const WORDS: PeerWords = PeerWords {
+        kind: "NFS server",
+        short: "server",
+        standard: "NFSv3",
+        refused_hint: "check the address, and that an NFS server with version 3 runs there",
+        malformed_hint: "check that the address and its ports are those of an NFS server",
+    };
+
+    fn name(&self) -> String {
         format!("nfs:{}", self.address)
     }
 
+    fn clock(&self) -> &dyn Clock {
+        self.clock.as_ref()
+    }
+
+    fn timeout_ns(&self) -> u64 {
+        self.timeout_ns
+    }
+
+    fn stop(&self) -> &StopFlag {
+        &self.stop
+    }
+}
+
+impl NfsServer {
     /// Who calls: the user of this process, unless the address names another.
     pub(super) fn caller(&self) -> AuthSys {
         let groups = rustix::process::getgroups().unwrap_or_default();
@@ -53,27 +71,6 @@ impl NfsServer {
         }
     }
 
-    /// When an answer that is asked for now is late.
-    pub(super) fn deadline(&self) -> Tick {
-        self.clock.now().after(self.timeout_ns)
-    }
-
-    /// Waits until `socket` shows one of `events`, until `deadline` and until a stop is asked for.
-    pub(super) fn expect(
-        &self,
-        operation: &'static str,
-        socket: &impl AsFd,
-        events: PollFlags,
-        deadline: Tick,
-    ) -> Result<(), EngineError> {
-        let waits = SocketWaits { clock: self.clock.as_ref(), stop: &self.stop, deadline };
-        match waits.expect(socket, events) {
-            Ok(Waited::Ready) => Ok(()),
-            Ok(waited) => Err(self.not_ready(operation, waited)),
-            Err(error) => Err(self.io_error(operation, error)),
-        }
-    }
-
     /// A connection to `port`, until `deadline`: from a reserved port of this machine where it may have one.
     pub(super) fn dial(
         &self,
@@ -81,30 +78,10 @@ impl NfsServer {
         port: u16,
         deadline: Tick,
     ) -> Result<TcpStream, EngineError> {
-        let host = self.address.host.as_str();
-        let within = Duration::from_nanos(deadline.since(self.clock.now()));
-        let found = host_lookup::look_up(host, port, within, &|| self.stop.is_now());
-        let addresses = found.map_err(|error| match error.kind() {
-            io::ErrorKind::Interrupted => self.not_ready(operation, Waited::Stopped),
-            _ => EngineError::new(ErrorKind::NotFound, operation, self.name())
-                .detail(format!("the host's address was not found: {error}"))
-                .hint("check the host's name"),
-        })?;
-        let waits = SocketWaits { clock: self.clock.as_ref(), stop: &self.stop, deadline };
-        let mut failure = None;
-        for address in addresses {
-            match self.dial_address(waits, address) {
-                Ok(Ok(socket)) => {
-                    socket.set_nodelay(true).map_err(|error| self.io_error(operation, error))?;
-                    return Ok(socket);
-                }
-                Ok(Err(waited)) => return Err(self.not_ready(operation, waited)),
-                Err(error) => failure = Some(error),
-            }
-        }
-        let failure = failure.unwrap_or_else(|| io::ErrorKind::NotFound.into());
-        let error = self.io_error(operation, failure);
-        Err(EngineError { target: format!("{} (port {port})", error.target), ..error })
+        let service = (self.address.host.as_str(), port);
+        let connect = |waits: SocketWaits<'_>, address| self.dial_address(waits, address);
+        self.dial_with(operation, service, deadline, connect)
+            .map_err(|error| EngineError { target: format!("{} (port {port})", error.target), ..error })
     }
 
     fn dial_address(
@@ -131,49 +108,6 @@ impl NfsServer {
             }
         }
         waits.connect(address, None)
-    }
-
-    fn not_ready(&self, operation: &'static str, waited: Waited) -> EngineError {
-        match waited {
-            Waited::Stopped => EngineError::new(ErrorKind::Stopped, operation, self.name())
-                .detail("a stop was requested before the server answered"),
-            Waited::Ready | Waited::Late => self.silent(operation),
-        }
-    }
-
-    /// The error that nothing came within the timeout.
-    pub(super) fn silent(&self, operation: &'static str) -> EngineError {
-        EngineError::new(ErrorKind::PeerGone, operation, self.name())
-            .detail(format!("no answer within {} ms", self.timeout_ns / 1_000_000))
-            .hint("check whether the NFS server still runs and whether the network drops packets")
-    }
-
-    /// The error that the server closed the connection.
-    pub(super) fn gone(&self, operation: &'static str) -> EngineError {
-        EngineError::new(ErrorKind::PeerGone, operation, self.name())
-            .detail("the server closed the connection")
-            .hint("check whether the NFS server still runs; see its own messages")
-    }
-
-    /// The error that the system's `source` means in talking to this server.
-    pub(super) fn io_error(&self, operation: &'static str, source: io::Error) -> EngineError {
-        if matches!(source.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) {
-            return self.silent(operation);
-        }
-        let error = EngineError::from_io(operation, self.name(), source);
-        match error.kind {
-            ErrorKind::Refused => {
-                error.hint("check the address, and that an NFS server with version 3 runs there")
-            }
-            _ => error,
-        }
-    }
-
-    /// The error that what arrived is not what was asked for.
-    pub(super) fn malformed(&self, operation: &'static str, why: impl Into<String>) -> EngineError {
-        EngineError::new(ErrorKind::Protocol, operation, self.name())
-            .detail(format!("the answer is none of NFSv3: {}", why.into()))
-            .hint("check that the address and its ports are those of an NFS server")
     }
 
     /// The error that the server did not execute a call.

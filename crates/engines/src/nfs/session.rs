@@ -5,6 +5,7 @@
 use super::counters::CallCounts;
 use super::server::NfsServer;
 use crate::clock::Tick;
+use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
 use narrows_wire::nfs::Procedure;
 use narrows_wire::nfs::record::{RecordReader, RpcRecord};

@@ -1,6 +1,7 @@
 //! Names in folders of a server: found, made, listed, removed.
 
 use super::session::{REPLY_BYTES_MAX, RpcSession};
+use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
 use narrows_wire::nfs::attributes::{Attributes, FileHandle, FileKind};
 use narrows_wire::nfs::block::{ByteRange, Stability, put_read, put_write, read_read, read_write};
