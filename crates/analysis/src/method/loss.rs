@@ -116,7 +116,8 @@ mod tests {
     /// few bytes in flight for the windows of its connections.
     fn lossy_cell() -> CellSummary {
         let summary = crate::testing::builtin("gigabit-nfs");
-        let is_bulk = |cell: &&CellSummary| cell.cut == Cut::Path && !is_single(cell) && !cell.is_small_block();
+        let is_bulk =
+            |cell: &&CellSummary| cell.cut == Cut::Path && !is_single(cell) && !cell.is_small_block();
         let mut cell = summary.cells.iter().find(is_bulk).unwrap().clone();
         let segments = cell.bytes.wire.unwrap().as_f64() / 1448.0;
         cell.rtt_min_ns = Some(Nanos(3_000));
