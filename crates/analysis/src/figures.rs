@@ -73,7 +73,7 @@ pub fn mean_figures(name: &str, mut runs: Vec<NamedFigures>) -> Result<NamedFigu
     let left_out = runs.iter().map(|run| run.observations.observations.len()).max().unwrap_or(0)
         - made.observations.observations.len();
     made.side.kind = format!("{} records, each a {}", runs.len(), first.side.kind);
-    made.side.name = name.to_owned();
+    name.clone_into(&mut made.side.name);
     made.side.known = known_of(&runs);
     if left_out > 0 {
         made.side.known.push(format!(
