@@ -79,6 +79,7 @@ pub(crate) fn plan(profile: &SimProfile, grid: Grid) -> Plan {
         study: None,
         relay: None,
         suite: None,
+        fail_if: Vec::new(),
     }
 }
 

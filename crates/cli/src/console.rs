@@ -21,13 +21,34 @@ const WIDTH_COLUMNS_MAX: usize = 90;
 /// Narrower than this the tables cannot be.
 const WIDTH_COLUMNS_MIN: usize = 60;
 
+/// Narrower than this a live view shows nothing.
+const LIVE_COLUMNS_MIN: usize = 20;
+/// Lines of a live view where the terminal does not say how many it has.
+const LIVE_LINES: usize = 20;
+/// Lines of a terminal that a live view leaves for what was printed before.
+const LIVE_LINES_LEFT: usize = 4;
+
+/// Whether the first of these values of the environment that is set names UTF-8, as the C library chooses a locale.
+fn is_unicode(values: [Option<OsString>; 3]) -> bool {
+    let set = values.into_iter().flatten().find(|value| !value.is_empty());
+    set.is_some_and(|locale| {
+        let locale = locale.to_string_lossy().to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}
+
 /// Where a command prints.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about where is printed")]
 pub(crate) struct Console {
     /// Whether stderr is a terminal, so that a line may be drawn over.
     pub(crate) live: bool,
     /// Whether stdout is a terminal that may show colour.
     pub(crate) colour: bool,
+    /// The same of what is drawn on stderr.
+    pub(crate) live_colour: bool,
+    /// Whether the locale's characters are those of Unicode.
+    pub(crate) unicode: bool,
     /// Whether a program reads stdout, for which a failure is JSON too.
     json: bool,
     /// Whether stdout has a result already: a document that follows would make it none.
@@ -42,9 +63,12 @@ impl Console {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_dumb = set_to("TERM", "dumb");
         let is_plain = no_colour || set_to("CLICOLOR", "0") || is_dumb;
+        let live = io::stderr().is_terminal() && !is_dumb;
         Self {
-            live: io::stderr().is_terminal() && !is_dumb,
+            live,
             colour: io::stdout().is_terminal() && !is_plain,
+            live_colour: live && !is_plain,
+            unicode: is_unicode(["LC_ALL", "LC_CTYPE", "LANG"].map(std::env::var_os)),
             json: raw.iter().take_while(|word| *word != "--").any(|word| word == "--json"),
             has_result: Arc::default(),
         }
@@ -60,6 +84,22 @@ impl Console {
         asked
             .or_else(terminal)
             .map_or(WIDTH_COLUMNS_MAX, |columns| columns.clamp(WIDTH_COLUMNS_MIN, WIDTH_COLUMNS_MAX))
+    }
+
+    /// Columns of what is drawn on stderr: `COLUMNS` where it is set, but no more than the terminal has, since a line that is
+    /// wrapped could not be drawn over.
+    pub(crate) fn live_width(&self) -> usize {
+        let asked = std::env::var_os("COLUMNS").and_then(|value| value.to_str()?.parse::<usize>().ok());
+        let terminal =
+            terminal_size::terminal_size_of(io::stderr()).map(|(columns, _)| usize::from(columns.0));
+        let most = terminal.map_or(WIDTH_COLUMNS_MAX, |columns| columns.min(WIDTH_COLUMNS_MAX));
+        asked.map_or(most, |columns| columns.min(most)).max(LIVE_COLUMNS_MIN)
+    }
+
+    /// Lines of what is drawn on stderr: less than the terminal has, so that a line above remains.
+    pub(crate) fn live_lines(&self) -> usize {
+        let terminal = terminal_size::terminal_size_of(io::stderr()).map(|(_, lines)| usize::from(lines.0));
+        terminal.map_or(LIVE_LINES, |lines| lines.saturating_sub(LIVE_LINES_LEFT))
     }
 
     /// Writes a result to stdout.
@@ -129,7 +169,7 @@ impl Console {
 }
 
 /// `text` with all escaped but newlines, tabs and the colours of reports: a name can at most look like a part of one.
-fn coloured(text: &str) -> Cow<'_, str> {
+pub(crate) fn coloured(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return printable::lines(text);
     }
@@ -150,6 +190,14 @@ fn coloured(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_locale_that_is_set_decides_about_characters() {
+        let of = |values: [&str; 3]| is_unicode(values.map(|value| Some(OsString::from(value))));
+        assert!(of(["", "", "en_GB.UTF-8"]) && of(["de_DE.utf8", "", "C"]) && of(["", "C.UTF-8", "C"]));
+        assert!(!of(["C", "", "en_GB.UTF-8"]) && !of(["", "", "C"]) && !of(["", "", ""]));
+        assert!(!is_unicode([None, None, None]));
+    }
 
     #[test]
     fn a_report_keeps_its_colours_and_a_name_in_it_steers_nothing() {

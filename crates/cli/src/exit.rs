@@ -4,6 +4,7 @@ use narrows_analysis::{Trust, trust};
 use narrows_engines::{EngineError, ErrorKind};
 use narrows_model::Summary;
 use narrows_model::event::EndReason;
+use narrows_model::summary::ThresholdState;
 use narrows_record::RecordError;
 use std::process::ExitCode;
 
@@ -38,7 +39,8 @@ const CROSSED: ExitCodeFacts = ExitCodeFacts {
     title: "done, and a requested threshold was exceeded",
     definition: "The command succeeded, its figures are trustworthy, and they exceed a threshold set by an option. \
                  Without such an option this code is never used.",
-    example: "`narrows compare A B --fail-if-worse` where a load of B is worse than that of A by more than the margin",
+    example: "`narrows compare A B --fail-if-worse` where a load of B is worse than that of A by more than the margin; \
+              `narrows check --fail-if 'random read 4KiB iops < 20000'` where even the upper end of the interval is below",
 };
 
 pub(crate) const BAD_INPUT: ExitCodeFacts = ExitCodeFacts {
@@ -65,7 +67,7 @@ const UNTRUSTWORTHY: ExitCodeFacts = ExitCodeFacts {
     title: "measured, but not trustworthy",
     definition: "There is a verdict, but some of the figures are not trustworthy: the load generator was near its own \
                  limit, operations failed, data read differs from data written, cells are missing or incomplete, the \
-                 run was interrupted, the record is damaged, or a steady state or an interval that a study requires \
+                 run was interrupted, a load of `--fail-if` was not measured, the record is damaged, or a steady state or an interval that a study requires \
                  was not reached. Also where something that narrows made could not be removed, or was replaced by \
                  somebody else.",
     example: "Ctrl-C in the middle of a check, a server that went away, a path as fast as the null engine",
@@ -110,8 +112,17 @@ pub(crate) fn verdict_of(summary: &Summary, reason: EndReason) -> Result<Exit, C
     match trust(summary, reason) {
         Trust::NothingMeasured(why) => Err(CommandFailure::could_not_run(why)),
         Trust::Doubtful => Ok(Exit::Untrustworthy),
-        Trust::Full => Ok(Exit::Done),
+        Trust::Full => Ok(threshold_exit(summary)),
     }
+}
+
+/// How a command whose figures can be relied on ends, by the conditions of `--fail-if`.
+fn threshold_exit(summary: &Summary) -> Exit {
+    let is_any = |state| summary.thresholds.iter().any(|outcome| outcome.state == state);
+    if is_any(ThresholdState::Failed) {
+        return Exit::Crossed;
+    }
+    if is_any(ThresholdState::NotMeasured) { Exit::Untrustworthy } else { Exit::Done }
 }
 
 /// Nothing where a child's pipe has no reader any more: the parent is gone, and the terminal is another's.

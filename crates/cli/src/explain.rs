@@ -1,50 +1,90 @@
-//! `narrows explain`: what a rule or a segment means.
+//! `narrows explain`: what a word of a report means, or what the figures of a record's first screen are computed from.
 
 use crate::args::ExplainArguments;
 use crate::console::Console;
+use crate::diagnose::summary_of;
 use crate::exit::{CommandFailure, Exit};
-use narrows_report::text::{Style, flags};
+use narrows_record::Record;
+use narrows_report::text::{Style, all_words, explained_words, screen_figures, word_page};
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The word for the newest record of the current folder.
+const LAST: &str = "LAST";
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ExplainArguments, console: &Console) -> Result<Exit, CommandFailure> {
     let style = Style { width: console.width(), colour: console.colour, unicode: false, detail: true };
-    let Some(code) = &arguments.code else {
-        let mut list = String::from("narrows explain CODE, where CODE is one of:\n");
-        for explanation in narrows_analysis::topics().into_iter().filter_map(narrows_analysis::explain) {
-            // Writing to a string cannot fail.
-            let _ = writeln!(list, "  {:<28} {}", explanation.topic, explanation.title);
-        }
-        list.push_str("or a note below a table of cells:\n");
-        for (flag, meaning) in flags() {
-            let _ = writeln!(list, "  {flag:<28} {meaning}");
-        }
-        console.result(&list)?;
-        return Ok(Exit::Done);
-    };
-    match narrows_analysis::explain(code) {
-        Some(explanation) => {
-            console.result(&narrows_report::text::explanation(&explanation, &style))?;
-            Ok(Exit::Done)
-        }
-        None => match flags().iter().find(|(flag, _)| flag == code) {
-            Some((flag, meaning)) => {
-                console.result(&format!("{flag}: a note on a cell\n\n  {meaning}\n"))?;
-                Ok(Exit::Done)
-            }
-            None => Err(unknown(code)),
+    let text = match arguments.word.join(" ") {
+        none if none.is_empty() => list(),
+        last if last == LAST => figures(&newest_record(Path::new("."))?, &style)?,
+        word => match page(&word, &style) {
+            Some(page) => page,
+            None if Path::new(&word).is_dir() => figures(Path::new(&word), &style)?,
+            None => return Err(unknown(&word)),
         },
-    }
+    };
+    console.result(&text)?;
+    Ok(Exit::Done)
 }
 
-/// Refuses a code that is none, with the one that is probably meant.
-fn unknown(code: &str) -> CommandFailure {
-    let notes = flags().iter().map(|(flag, _)| *flag);
-    let lower = code.to_lowercase();
-    let meant = narrows_study::nearest(&lower, narrows_analysis::topics().into_iter().chain(notes))
+/// The page of a rule, a segment or a word.
+fn page(word: &str, style: &Style) -> Option<String> {
+    let explained = narrows_analysis::explain(word);
+    let page = explained.map(|explanation| narrows_report::text::explanation(&explanation, style));
+    page.or_else(|| word_page(word, style))
+}
+
+fn list() -> String {
+    let mut list = String::from(
+        "narrows explain LAST explains the figures of the newest record here, narrows explain RECORD those of another.\n\
+         narrows explain WORD, where WORD is one of:\n",
+    );
+    let explained = narrows_analysis::topics().into_iter().filter_map(narrows_analysis::explain);
+    for explanation in explained {
+        // Writing to a string cannot fail.
+        let _ = writeln!(list, "  {:<28} {}", explanation.topic, explanation.title);
+    }
+    list.push_str("or a word of a report, or a note below a table of cells:\n");
+    for (word, meaning) in all_words() {
+        let _ = writeln!(list, "  {word:<28} {meaning}");
+    }
+    list
+}
+
+/// Every figure of the first screen of the record at `dir`.
+fn figures(dir: &Path, style: &Style) -> Result<String, CommandFailure> {
+    let summary = summary_of(&Record::open(dir)?)?;
+    Ok(screen_figures(&summary, &dir.display().to_string(), style))
+}
+
+/// The record in `folder` that was begun last.
+///
+/// # Errors
+/// When there is none, or the folder cannot be read.
+fn newest_record(folder: &Path) -> Result<PathBuf, CommandFailure> {
+    let listed = std::fs::read_dir(folder)
+        .map_err(|error| CommandFailure::could_not_run(format!("read the current folder: {error}")))?;
+    let paths = listed.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    let records = paths.filter_map(|path| {
+        let started_at = Record::open(&path).ok()?.manifest().started_at.clone();
+        Some((started_at, path))
+    });
+    let newest = records.max().map(|(_, path)| path);
+    newest.map(|path| path.strip_prefix("./").map_or_else(|_| path.clone(), Path::to_path_buf)).ok_or_else(|| {
+        CommandFailure::bad_input(
+            "there is no record in the current folder; name one: narrows explain RECORD, or run `narrows check` first",
+        )
+    })
+}
+
+/// Refuses a word that is none, with the one that is probably meant.
+fn unknown(word: &str) -> CommandFailure {
+    let known = narrows_analysis::topics().into_iter().chain(explained_words());
+    let meant = narrows_study::nearest(&word.to_lowercase(), known)
         .map_or_else(String::new, |near| format!("did you mean `{near}`? "));
     CommandFailure::bad_input(format!(
-        "`{code}` is not a code of a rule, a note of a cell or an id of a segment; {meant}`narrows explain` lists \
-        them all"
+        "`{word}` is no code of a rule, no segment, no word of a report and no record; {meant}`narrows explain` lists \
+         them all"
     ))
 }

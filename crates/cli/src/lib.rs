@@ -15,6 +15,7 @@ mod console;
 mod diagnose;
 mod exit;
 mod explain;
+mod fail_if;
 mod import;
 mod input;
 mod measurement;
@@ -91,6 +92,9 @@ pub fn main_with(setup: &Setup) -> ExitCode {
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => return console.fail(&not_text(&raw)),
         Err(error) => return console.usage(&error),
     };
+    if let Some(failure) = without_folder(&arguments.command) {
+        return console.fail(&failure);
+    }
     let command: Vec<String> = raw.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let outcome = match arguments.command {
         CliCommand::Check(check) => check::run(&check, &command, &console),
@@ -132,6 +136,24 @@ fn not_text(raw: &[OsString]) -> CommandFailure {
          with a plain name for such a folder (ln -s)",
         words.join(", ")
     ))
+}
+
+/// Why a command that measures is refused where the current folder was deleted: the record, and often TARGET, would be in
+/// it.
+fn without_folder(command: &CliCommand) -> Option<CommandFailure> {
+    let measures = matches!(
+        command,
+        CliCommand::Check(_)
+            | CliCommand::Run(_)
+            | CliCommand::Relay(_)
+            | CliCommand::Suite(_)
+            | CliCommand::Noise(_)
+    );
+    let error = std::env::current_dir().err().filter(|_| measures)?;
+    Some(CommandFailure::bad_input(format!(
+        "the current folder is no longer there ({error}), and the record would be in it; change to a folder that exists \
+         (cd), and start again"
+    )))
 }
 
 /// Why the words `raw` are refused, if one of them has a line break: in a message it would pass for a line of our own.

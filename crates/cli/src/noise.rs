@@ -18,6 +18,11 @@ pub(crate) fn run(
     console: &Console,
 ) -> Result<Exit, CommandFailure> {
     let output = &arguments.check.output;
+    if !arguments.check.fail_if.is_empty() {
+        return Err(CommandFailure::bad_input(
+            "noise has no --fail-if: its runs are compared with each other; use it with `narrows check`",
+        ));
+    }
     let watch = Watch::start(console)?;
     let rounds = NoiseRounds {
         arguments,

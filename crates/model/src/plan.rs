@@ -91,6 +91,9 @@ pub struct Plan {
     /// The classic benchmark that planned the cells; `None` where none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<SuiteSource>,
+    /// The conditions under which the run fails, as they were typed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fail_if: Vec<String>,
 }
 
 /// The classic benchmark that a plan comes from. Its cells have the factors [`SUITE_TEST`] and [`SUITE_PHASE`].

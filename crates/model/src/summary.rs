@@ -8,6 +8,7 @@ mod law;
 mod load;
 mod quality;
 mod relay;
+mod threshold;
 mod time;
 
 pub use commit::{CommitCall, CommitLatency};
@@ -19,6 +20,7 @@ pub use law::{CurvePoint, Saturation, SaturationState, SegmentFit, Sweep, SweepP
 pub use load::{InFlight, KindSummary, OpenLoopSummary};
 pub use quality::{Doubt, DoubtCode, MixedFigure, Mixture, Mode, RepeatOutcome, Steadiness, WarmUpCut};
 pub use relay::{RelayPointSummary, RelayRoleSummary, RelaySummary};
+pub use threshold::{ThresholdOutcome, ThresholdState};
 pub use time::TimeShares;
 
 use crate::cell::{Cut, FactorValue, Site};
@@ -490,6 +492,10 @@ pub struct Summary {
     pub prediction: Prediction,
     /// Reasons not to rely on the run; empty where it can be.
     pub doubts: Vec<Doubt>,
+    /// The conditions under which the run was asked to fail, each with what it was compared with; empty where it was asked
+    /// for none.
+    #[serde(default)]
+    pub thresholds: Vec<ThresholdOutcome>,
     /// The verdict.
     pub diagnosis: Diagnosis,
 }

@@ -57,6 +57,7 @@ pub(crate) fn plan(cells: u32) -> Plan {
         study: None,
         relay: None,
         suite: None,
+        fail_if: Vec::new(),
     }
 }
 

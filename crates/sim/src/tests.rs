@@ -121,6 +121,7 @@ fn plan(cells: Vec<Cell>) -> Plan {
         study: None,
         relay: None,
         suite: None,
+        fail_if: Vec::new(),
     }
 }
 

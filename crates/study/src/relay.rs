@@ -85,6 +85,7 @@ pub fn plan_relay(request: &RelayRequest) -> Result<Plan, Vec<Problem>> {
             cells,
         }),
         suite: None,
+        fail_if: Vec::new(),
     })
 }
 

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod dist;
 mod gen_docs;
 mod lab;
 mod new;
@@ -25,6 +26,7 @@ usage: cargo xtask COMMAND
 
   check               fmt --check, clippy, tidy, gen-docs --check and the documentation build, warnings denied
   tidy                crate edges, effects, lengths, names, dependency count and forbidden texts
+  dist                build one static binary into target/dist, limit its size, and try it
   gen-docs [--check]  write docs/reference from the registries, or say which pages differ from them
   lab kills [--checks N] [--serves N] [--seed N]
                       kill checks (500) and servers (200) at random moments: records stay readable, what is left is
@@ -64,6 +66,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<TaskOutcome> {
     let names: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match names.as_slice() {
         ["check"] => check::run(),
+        ["dist"] => dist::run(),
         ["tidy"] => tidy::run(),
         ["gen-docs"] => gen_docs::run(DocsMode::Write),
         ["gen-docs", "--check"] => gen_docs::run(DocsMode::Compare),

@@ -47,6 +47,7 @@ pub(crate) use spread::RateSpread;
 use crate::collect::RunData;
 use crate::facts::Sharing;
 use crate::facts::flags::{FOREIGN_LOAD, has};
+use crate::fail_if::outcomes;
 use crate::input::{Input, RunFacts};
 use narrows_model::counters::Role;
 use narrows_model::server::ServerFacts;
@@ -111,7 +112,7 @@ impl<'a> Summarizer<'a> {
         let on_path = path_segments(&self.plan.segments, machines.sharing, &cells);
         let segments = segments::summaries(&on_path, &cells, &machines, self.plan.seed);
         let sweeps = sweeps::sweeps(&cells, &failed, self.plan);
-        Summary {
+        let mut summary = Summary {
             schema: SUMMARY_SCHEMA.to_owned(),
             narrows_version: self.facts.narrows_version,
             started_at: self.facts.started_at,
@@ -134,8 +135,11 @@ impl<'a> Summarizer<'a> {
             scaling: None,
             prediction: Prediction::default(),
             doubts: Vec::new(),
+            thresholds: Vec::new(),
             diagnosis: Diagnosis::default(),
-        }
+        };
+        summary.thresholds = outcomes(&summary, &self.plan.fail_if);
+        summary
     }
 }
 

@@ -3,6 +3,8 @@
 use super::OutputArguments;
 use super::value::{parse_block, parse_target, positive_seconds};
 use clap::{Args, ValueEnum};
+use narrows_analysis::FAIL_IF_FORM;
+use narrows_model::typed::SIZES;
 use narrows_model::{Bytes, Target};
 use std::path::PathBuf;
 
@@ -44,7 +46,7 @@ pub(crate) struct CheckArguments {
     /// Cap on the load, in bytes a second (10M is 10 MiB/s)
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(crate) max_rate: Option<Bytes>,
-    /// Measure the full grid, limited only by --seconds
+    /// Measure more blocks and depths, as many as --seconds has time for: --plan says how many, and what all would take
     #[arg(long)]
     pub(crate) deep: bool,
     /// Measure every cell of the plan, also those without which the verdict is decided
@@ -53,8 +55,19 @@ pub(crate) struct CheckArguments {
     /// Change what is blamed afterwards, and measure whether the path moves as predicted
     #[arg(long)]
     pub(crate) confirm: bool,
+    /// Fail with exit code 1 if this holds, such as 'random read 4KiB iops < 20000'; several are allowed
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) fail_if: Vec<String>,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
+}
+
+/// What is printed below the options of `check`.
+pub(super) fn notes() -> String {
+    format!(
+        "Without options it makes files of 1 GiB at once and writes 10 GiB in all at most, less where little is free; --plan \
+         says both for TARGET.\n--fail-if takes {FAIL_IF_FORM}.\n{SIZES}"
+    )
 }
 
 /// An operation of check's grid.

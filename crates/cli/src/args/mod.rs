@@ -37,7 +37,7 @@ pub(crate) struct CliArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
     /// Measure the path to TARGET segment by segment and report what limits it
-    #[command(after_help = SIZES)]
+    #[command(after_help = check::notes())]
     Check(Box<CheckArguments>),
     /// Run a study: the sweeps of a TOML file, cell by cell
     Run(RunArguments),
@@ -58,7 +58,7 @@ pub(crate) enum CliCommand {
     /// Repeat the verdict of a record, using only the record
     Diagnose(DiagnoseArguments),
     /// Run one check several times: how much runs of the path differ with nothing changed, and what differences they show
-    #[command(after_help = SIZES, mut_arg("seconds", noise::seconds_of_a_run), mut_arg("out", noise::folder_of_records))]
+    #[command(after_help = SIZES, mut_arg("seconds", noise::seconds_of_a_run), mut_arg("out", noise::folder_of_records), mut_arg("fail_if", |fail_if| fail_if.hide(true)))]
     Noise(Box<NoiseArguments>),
     /// Compare B with A, each a run or several, from their records: better, worse or undecided, load by load
     #[command(after_help = COMPARE_EXITS)]
@@ -66,7 +66,7 @@ pub(crate) enum CliCommand {
     /// Turn the native output of another tool into observations that `diagnose` reads
     #[command(after_help = SIZES)]
     Import(Box<ImportArguments>),
-    /// Explain a rule or segment: its meaning, formula and source
+    /// Explain a word, rule or segment of a report, or every figure of the newest record (LAST)
     Explain(ExplainArguments),
     /// Run as one client of a parent process
     #[command(name = "__client", hide = true)]
@@ -127,8 +127,10 @@ pub(crate) struct CleanArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
-    /// Code of a rule or id of a segment, such as network.bandwidth; without it, list all
-    pub(crate) code: Option<String>,
+    /// A word, code or segment of a report, such as network.bandwidth; LAST or a record's folder for the figures of its
+    /// first screen; without it, list all words
+    #[arg(value_name = "WORD|LAST|RECORD")]
+    pub(crate) word: Vec<String>,
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub(crate) struct RunArguments {
     /// The study, a TOML file; `-` reads it from stdin
     #[arg(value_name = "STUDY.toml")]
     pub(crate) study: PathBuf,
-    /// Time for the whole command, in seconds; the default is the study's
+    /// Most time for the whole command, in seconds: it ends earlier once its cells are done; the default is the study's
     #[arg(long, value_name = "N", value_parser = positive_seconds)]
     pub(crate) seconds: Option<f64>,
     /// Measuring time of each trial of a cell, in seconds; the default is the study's
@@ -29,6 +29,9 @@ pub(crate) struct RunArguments {
     /// read
     #[arg(long, value_name = "SERIAL")]
     pub(crate) overwrite_lun: Vec<String>,
+    /// Fail with exit code 1 if this holds, such as 'random read 4KiB iops < 20000'; several are allowed
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) fail_if: Vec<String>,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }

@@ -8,6 +8,7 @@ mod server;
 use crate::args::CheckArguments;
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
+use crate::fail_if;
 use crate::measurement::{self, OutputContext, RefineFn, RunExtent, RunSpec, Watch, random_u64};
 use crate::token;
 use narrows_model::Plan;
@@ -96,6 +97,7 @@ pub(crate) fn prepare(
         resolved.leftovers(arguments).iter().for_each(|leftover| console.say(leftover));
     }
     let server = CheckServer::from_arguments(arguments, &resolved, token.as_deref(), &watch.clock)?;
-    let plan = request::plan(arguments, &resolved, server.as_ref(), seed, &watch.clock)?;
+    let mut plan = request::plan(arguments, &resolved, server.as_ref(), seed, &watch.clock)?;
+    fail_if::set(&mut plan, &arguments.fail_if)?;
     Ok(PreparedCheck { server, resolved, plan })
 }

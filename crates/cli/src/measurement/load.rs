@@ -6,10 +6,11 @@ use crate::console::Console;
 use crate::diagnose::summary_of;
 use crate::exit::CommandFailure;
 use crate::progress::ProgressDisplay;
+use narrows_engines::Clock;
 use narrows_engines::endpoint::ControlClient;
 use narrows_engines::own_folders::first_replaced;
 use narrows_model::event::EndReason;
-use narrows_model::{Event, Inventory, Nanos, Plan, Sink, SinkError};
+use narrows_model::{Event, Inventory, Nanos, Plan, Sink, SinkError, Summary};
 use narrows_record::Writer;
 use narrows_run::{
     CellSite, ClientCounters, OptionalServer, PeerLoss, PeerMonitor, ProcessCoordinator, RunOutput,
@@ -28,9 +29,33 @@ pub(super) struct RunExecutor<'a> {
 pub(super) struct Recording<'a> {
     pub(super) writer: Writer,
     pub(super) progress: ProgressDisplay<'a>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// From when on the path is evaluated again for the live view.
+    pub(super) show_path_ns: Nanos,
 }
 
-impl Recording<'_> {
+/// Evaluating the record for the live view takes at most one part in so many of a run.
+const SHOW_PATH_SHARE: u64 = 20;
+
+impl<'a> Recording<'a> {
+    /// A recording into which nothing was written yet.
+    pub(super) fn new(writer: Writer, progress: ProgressDisplay<'a>, watch: &Watch) -> Self {
+        Self { writer, progress, clock: Arc::clone(&watch.clock), show_path_ns: Nanos(0) }
+    }
+
+    /// Shows on a terminal what the cells measured so far say of the path; between trials, when no load is on.
+    fn show_path(&mut self) {
+        let began = Nanos(self.clock.now().0);
+        if !self.progress.shows_path() || began < self.show_path_ns {
+            return;
+        }
+        if let Some(summary) = so_far(self) {
+            self.progress.show_path(&summary);
+        }
+        let took = Nanos(self.clock.now().0).saturating_sub(began);
+        self.show_path_ns = began.saturating_add(Nanos(took.0.saturating_mul(SHOW_PATH_SHARE)));
+    }
+
     /// Reports the end of a run with `outcome`, and of a peer that was lost; returns why the run ended, and the record to be
     /// finished.
     pub(super) fn end(
@@ -63,10 +88,18 @@ pub(super) fn say_loss(console: &Console, loss: &PeerLoss) {
     }
 }
 
+/// What was measured so far; `None` where the record cannot be read, and the run ends with what it has.
+pub(super) fn so_far(recording: &Recording<'_>) -> Option<Summary> {
+    summary_of(&recording.writer.record().ok()?).ok()
+}
+
 impl Sink for Recording<'_> {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
         self.writer.event(event)?;
         self.progress.event(event);
+        if matches!(event, Event::TrialFinished(_)) {
+            self.show_path();
+        }
         Ok(())
     }
 }
@@ -79,7 +112,7 @@ impl RunExecutor<'_> {
         let mut site = self.site(plan)?;
         let monitor = self.monitor(&site)?;
         let progress = ProgressDisplay::new(console, plan, self.context.output.quiet);
-        let mut recording = Recording { writer, progress };
+        let mut recording = Recording::new(writer, progress, self.watch);
         let outcome = self.cells(plan, &mut site, &mut recording);
         // Peers cut a client without signs of life, and files may take long to remove.
         monitor.ignore_losses();

@@ -43,7 +43,7 @@ pub(crate) fn run_relay(
     crate::signals::end_preparation();
     let writer = record(experiment.plan, experiment.inventory, context)?;
     let progress = ProgressDisplay::new(context.console, experiment.plan, context.output.quiet);
-    let mut recording = Recording { writer, progress };
+    let mut recording = Recording::new(writer, progress, watch);
     let outcome = points(&mut experiment, watch, &mut recording);
     recording.progress.end();
     say_loss(context.console, &experiment.site.peer_loss);

@@ -2,9 +2,8 @@
 //!
 //! Not here: what a cell is worth, and when a load is decided, which the analysis computes from the record.
 
-use super::load::{Recording, RunExecutor};
-use crate::diagnose::summary_of;
-use narrows_analysis::{LoadStanding, Outlook, outlook};
+use super::load::{Recording, RunExecutor, so_far};
+use narrows_analysis::{LoadStanding, Outlook, fail_if_cells, outlook};
 use narrows_model::event::EndReason;
 use narrows_model::plan::SkippedCell;
 use narrows_model::quantity::{percent, storage_rate};
@@ -40,7 +39,9 @@ impl RunExecutor<'_> {
         recording: &mut Recording<'_>,
     ) -> Result<RunOutput, SinkError> {
         let plan = self.spec.plan;
-        let opening = opening(plan, every_point);
+        let mut opening = opening(plan, every_point);
+        let needed = fail_if_cells(plan, &opening);
+        opening.extend(needed);
         let is_left = |cell: &&Cell| opening.iter().all(|known| known.id != cell.id);
         let left = plan.cells.iter().filter(is_left).cloned().collect();
         let output = RunOutput { reason: EndReason::Finished, done_count: 0, failed: Vec::new() };
@@ -81,6 +82,7 @@ impl RunExecutor<'_> {
         recording: &mut Recording<'_>,
     ) -> Result<(), SinkError> {
         while let Some(summary) = so_far(recording) {
+            recording.progress.show_path(&summary);
             match self.next_step(run, &summary) {
                 SoonerStep::Measure(cell) => {
                     if run.plan.cells.iter().all(|known| known.id != cell.id) {
@@ -162,11 +164,6 @@ impl RunExecutor<'_> {
             suspect(load)
         ));
     }
-}
-
-/// What was measured so far; `None` where the record cannot be read, and the run ends with what it has.
-pub(super) fn so_far(recording: &Recording<'_>) -> Option<Summary> {
-    summary_of(&recording.writer.record().ok()?).ok()
 }
 
 fn after(spent: Nanos) -> String {

@@ -1,19 +1,25 @@
-//! What a run shows on stderr while it runs: a live line on a terminal, plain lines elsewhere.
+//! What a run shows on stderr while it runs: a live view on a terminal, plain lines elsewhere.
 
-use crate::console::Console;
+mod rate;
+
+use crate::console::{Console, coloured};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use narrows_model::event::Phase;
 use narrows_model::printable::{lines, one_line};
 use narrows_model::quantity::percent;
 use narrows_model::relay::{RelayCell, RelayTrial};
 use narrows_model::trial::IntervalSample;
-use narrows_model::{Bytes, BytesPerSec, Cell, CellId, Event, Nanos, OpsPerSec, Plan, TrialOutput};
+use narrows_model::{Bytes, BytesPerSec, Cell, CellId, Event, Nanos, OpsPerSec, Plan, Summary, TrialOutput};
+use narrows_report::text::Style;
+use narrows_report::text::live::{LiveView, PLAIN_EVERY_NS, live_frame, live_lines};
 use narrows_report::text::progress::{
-    CellFigures, RunPosition, cell_begun, cell_done, cell_failed, cell_left_out, relay_done,
+    CellFigures, LiveRate, RunPosition, cell_done, cell_failed, cell_left_out, cell_runs, relay_done,
 };
+use rate::RateMeter;
+use std::cell::Cell as Shared;
 use std::time::Duration;
 
-/// Time between two drawings of the live line.
+/// Time between two drawings of the live view.
 const DRAW_EVERY: Duration = Duration::from_millis(200);
 
 /// Shows a run's events as they come.
@@ -32,6 +38,14 @@ pub(crate) struct ProgressDisplay<'a> {
     trials_done: u32,
     /// What intervals reported of its current trial.
     trial_progress: TrialProgress,
+    /// What is drawn on a terminal.
+    view: LiveView,
+    rate: RateMeter,
+    /// The load's clock at the last interval, and at the last line that was printed since.
+    now_ns: Nanos,
+    /// When the trial that runs began; `None` between trials.
+    trial_from_ns: Option<Nanos>,
+    line_ns: Shared<Nanos>,
 }
 
 /// What a trial has done so far.
@@ -66,7 +80,7 @@ impl<'a> ProgressDisplay<'a> {
         let live = console.live && !quiet;
         let target = if live { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
             bar.set_style(style);
         }
         if live {
@@ -84,16 +98,38 @@ impl<'a> ProgressDisplay<'a> {
             begun: None,
             trials_done: 0,
             trial_progress: TrialProgress::default(),
+            view: LiveView::new(&plan.segments),
+            rate: RateMeter::default(),
+            now_ns: Nanos(0),
+            trial_from_ns: None,
+            line_ns: Shared::new(Nanos(0)),
         }
+    }
+
+    /// Whether what is known of the path is shown while the run lasts.
+    pub(crate) fn shows_path(&self) -> bool {
+        self.console.live && !self.quiet
+    }
+
+    /// Shows what `summary`, of the cells measured so far, says of the path.
+    pub(crate) fn show_path(&mut self, summary: &Summary) {
+        self.view.update(summary);
+        self.draw();
     }
 
     /// Shows one event.
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::PhaseStarted { cell, phase: Phase::Prepare, .. } => self.begin(cell),
-            Event::Interval(sample) if sample.measured => self.show_share(sample),
+            Event::Interval(sample) => {
+                if sample.measured {
+                    self.add_share(sample);
+                }
+                self.show_rate(sample);
+            }
             Event::TrialFinished(trial) => {
                 self.trials_done = trial.trial.saturating_add(1);
+                self.trial_from_ns = None;
                 self.done(trial);
             }
             Event::RelayTrialFinished(trial) => self.relay_done(trial),
@@ -123,23 +159,70 @@ impl<'a> ProgressDisplay<'a> {
         }
         self.arrive(cell);
         self.trials_done = 0;
+        self.trial_from_ns = None;
         self.trial_progress = TrialProgress::default();
-        if let Some(known) = self.cells.iter().find(|known| known.id == *cell) {
-            self.bar.set_message(one_line(&cell_begun(self.position(), known)).into_owned());
+        self.view.rate = None;
+        let position = self.position();
+        let known = self.cells.iter().find(|known| known.id == *cell);
+        self.view.running = known.map(|known| (position, known.clone()));
+        self.draw();
+    }
+
+    /// Notes the progress of a cell that ends by a count, at a time that is not known.
+    fn add_share(&mut self, sample: &IntervalSample) {
+        if !self.ends_by_time && self.begun.as_ref() == Some(&sample.cell) {
+            self.trial_progress.add(sample);
         }
     }
 
-    /// Shows the progress of a cell that ends by a count, at a time that is not known.
-    fn show_share(&mut self, sample: &IntervalSample) {
-        if self.ends_by_time || self.begun.as_ref() != Some(&sample.cell) {
+    /// Shows the rate of the running cell where half a second of it is known.
+    fn show_rate(&mut self, sample: &IntervalSample) {
+        self.now_ns = self.now_ns.max(sample.end_ns);
+        self.trial_from_ns.get_or_insert(sample.start_ns);
+        if self.line_ns.get() == Nanos(0) {
+            self.line_ns.set(self.now_ns);
+        }
+        let Some(rate) = self.rate.add(sample) else { return };
+        let position = self.position();
+        let Some(cell) = self.cells.iter().find(|known| known.id == sample.cell) else { return };
+        if self.shows_path() {
+            self.view.running = Some((position, cell.clone()));
+            self.view.rate = Some(rate);
+            self.draw();
+        } else if self.now_ns >= self.line_ns.get().saturating_add(PLAIN_EVERY_NS) {
+            self.line(&self.running_line(position, cell, rate));
+        }
+    }
+
+    /// The running cell with its rate, and of one that ends by a count how much of it is done.
+    fn running_line(&self, position: RunPosition, cell: &Cell, rate: LiveRate) -> String {
+        let line = cell_runs(position, cell, rate);
+        match self.share(cell) {
+            Some(share) => format!("{line}  {share} done"),
+            None => line,
+        }
+    }
+
+    /// How much of a cell that ends by a count is done.
+    fn share(&self, cell: &Cell) -> Option<String> {
+        (!self.ends_by_time).then(|| self.trial_progress.share(cell)).flatten().map(percent)
+    }
+
+    /// Draws the live view where there is one.
+    fn draw(&self) {
+        if !self.shows_path() {
             return;
         }
-        self.trial_progress.add(sample);
-        let Some(known) = self.cells.iter().find(|known| known.id == sample.cell) else { return };
-        if let Some(share) = self.trial_progress.share(known) {
-            let begun = cell_begun(self.position(), known);
-            self.bar.set_message(format!("{} {}", one_line(&begun), percent(share)));
-        }
+        let style = Style {
+            width: self.console.live_width(),
+            colour: self.console.live_colour,
+            unicode: self.console.unicode,
+            detail: false,
+        };
+        let mut frame = live_frame(&self.view, &style, self.console.live_lines());
+        let running = self.view.running.as_ref().and_then(|(_, cell)| self.share(cell));
+        frame.extend(running.map(|share| format!("{share} of this cell done")));
+        self.bar.set_message(frame.iter().map(|line| coloured(line)).collect::<Vec<_>>().join("\n"));
     }
 
     fn done(&self, trial: &TrialOutput) {
@@ -182,7 +265,9 @@ impl<'a> ProgressDisplay<'a> {
         let present = self.cells.iter().find(|cell| Some(&cell.id) == self.begun.as_ref());
         let present = present.map_or(0, |cell| {
             let done = cell.trial_ns().0.saturating_mul(u64::from(self.trials_done));
-            cell.planned_ns().0.saturating_sub(done)
+            let running = self.trial_from_ns.map_or(Nanos(0), |from| self.now_ns.saturating_sub(from));
+            // A trial that lasts longer than planned takes no time from the others.
+            cell.planned_ns().0.saturating_sub(done).saturating_sub(running.0.min(cell.trial_ns().0))
         });
         RunPosition {
             number: self.number(),
@@ -197,11 +282,14 @@ impl<'a> ProgressDisplay<'a> {
     }
 
     fn line(&self, line: &str) {
+        self.line_ns.set(self.now_ns);
         if self.quiet {
             return;
         }
         if self.console.live {
-            self.bar.println(lines(line));
+            for part in live_lines(&lines(line), self.console.live_width()) {
+                self.bar.println(part);
+            }
         } else {
             self.console.say(line);
         }

@@ -8,7 +8,7 @@ use crate::args::RunArguments;
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
 use crate::measurement::{self, OutputContext, Watch, random_u64};
-use crate::{input, token};
+use crate::{fail_if, input, token};
 pub(crate) use facts::facts_of;
 use narrows_model::Plan;
 use narrows_study::{Study, StudyProblems};
@@ -35,6 +35,7 @@ pub(crate) fn run(
     }
     let mut plan = planned(&study, &sites, seed)?;
     sites.describe_units(&mut plan);
+    fail_if::set(&mut plan, &arguments.fail_if)?;
     if arguments.output.plan {
         context.print_plan(&plan)?;
         return check_has_cells(&plan).map(|()| Exit::Done);

@@ -118,6 +118,7 @@ fn prepare(
         deep: false,
         whole_plan: false,
         confirm: false,
+        fail_if: Vec::new(),
         output: output.clone(),
     };
     check::prepare(&arguments, watch, console)

@@ -164,7 +164,7 @@ fn a_check_that_fails_leaves_no_test_folder() {
     let folder = strangers_folder();
     let before = Surroundings::of(folder.path());
     run(folder.path(), &["check", "target", "--out", "precious.txt"]).assert_said(2, &["precious.txt"]);
-    run(folder.path(), &["check", "target", "--cell-seconds", "0.01"]).assert_said(2, &["cell_seconds"]);
+    run(folder.path(), &["check", "target", "--cell-seconds", "0.01"]).assert_said(2, &["--cell-seconds"]);
     before.assert_same(folder.path());
 }
 

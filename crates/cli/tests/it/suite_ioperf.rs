@@ -134,5 +134,5 @@ fn mistakes_are_refused_before_anything_is_made_and_say_what_to_do() {
     refused(". --count 100000000000", &["that are free there", "--count"]);
     refused(". --tag NPV", &["tag: found `NPV`"]);
     refused(". --flush never", &["invalid value 'never'"]);
-    refused(". --cell-seconds 0.01", &["cell_seconds", "0.1 to 3600"]);
+    refused(". --cell-seconds 0.01", &["--cell-seconds", "0.1 to 3600"]);
 }

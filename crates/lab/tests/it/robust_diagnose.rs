@@ -75,6 +75,7 @@ fn plan() -> Plan {
         study: None,
         relay: None,
         suite: None,
+        fail_if: Vec::new(),
     }
 }
 

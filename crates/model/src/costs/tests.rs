@@ -42,6 +42,7 @@ fn check(cells: Vec<Cell>) -> Plan {
         study: None,
         relay: None,
         suite: None,
+        fail_if: Vec::new(),
     }
 }
 

@@ -9,6 +9,7 @@ use super::path::{PathMark, mark};
 use super::reading::reading;
 use super::style::{Paint, Style};
 use super::table::{Align, Field, TextTable};
+use super::thresholds;
 use super::units::counted_len;
 use super::wrap::Indent;
 use narrows_analysis::rules::rule;
@@ -37,7 +38,10 @@ const CAUTIONS_MAX: usize = 3;
 pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     let names = CellNames::from_summary(summary);
     let before = headline::warnings(summary, style) + &headline::regimes_with_closest(summary, &names, style);
-    let after = cautions(summary, style) + &next::first(summary, style) + &more(summary, style);
+    let after = thresholds::render(summary, &names, style)
+        + &cautions(summary, style)
+        + &next::first(summary, style)
+        + &more(summary, style);
     let taken = before.lines().count() + after.lines().count() + AROUND_BARS;
     let path = path(summary, LINES_MAX.saturating_sub(taken).min(BARS_MAX), style);
     before + &path + &after
@@ -115,7 +119,7 @@ fn rest(rows: &[GaugeRow<'_>], shown: &[Segment], style: &Style) -> String {
     };
     let parts = [
         named(PathMark::Cleared, "not the limit"),
-        named(PathMark::Undecided, "not told apart"),
+        named(PathMark::Undecided, "not decided"),
         named(PathMark::Unmeasured, "not measured"),
     ];
     let text = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");

@@ -60,7 +60,7 @@ pub(crate) fn meaning(flag: &str) -> Option<&'static str> {
 
 /// Every flag of a cell with its meaning.
 #[must_use]
-pub fn flags() -> &'static [(&'static str, &'static str)] {
+pub(crate) fn flags() -> &'static [(&'static str, &'static str)] {
     MEANINGS
 }
 

@@ -1,6 +1,6 @@
 //! Text for people: the verdict, the load of a plan, an inventory, progress, explanations.
 //!
-//! Every function returns whole lines, each ended by a newline, except [`progress`], whose lines have none.
+//! Every function returns whole lines, each ended by a newline, except [`progress`] and [`live`], whose lines have none.
 
 mod cells;
 mod comparison;
@@ -15,6 +15,7 @@ mod flags;
 mod headline;
 mod inventory;
 mod lists;
+pub mod live;
 mod names;
 mod next;
 mod nfs_mount;
@@ -28,25 +29,29 @@ mod reading;
 mod relay;
 mod relay_plan;
 mod remarks;
+mod screen_figures;
 mod stuck;
 mod study;
 mod style;
 mod table;
+mod thresholds;
 mod units;
 mod verdict;
 mod verified;
 mod wording;
+mod words;
 mod wrap;
 
 pub use comparison::comparison;
 pub use costs::costs;
 pub use explain::explanation;
 pub use figures::figures;
-pub use flags::flags;
 pub use inventory::inventory;
 pub use noise::noise;
 pub use observations::observations;
 pub use plan::plan;
+pub use screen_figures::screen_figures;
 pub use study::study;
 pub use style::{COLOURS, Style};
 pub use verdict::{results, verdict};
+pub use words::{all_words, explained_words, word_page};

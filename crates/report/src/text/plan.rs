@@ -61,7 +61,7 @@ fn cell_count(plan: &Plan) -> String {
     let path = plan.cells.iter().filter(|cell| cell.cut == Cut::Path).count();
     let left_out = match plan.skipped.len() {
         0 => String::new(),
-        count => format!("; {} left out", counted_len(count, "cell")),
+        count => format!("; {} left out{}", counted_len(count, "cell"), most_frequent_reason(plan)),
     };
     let whole = match plan.cells.len() {
         0 => return format!("no cell can be run{left_out}"),
@@ -79,12 +79,34 @@ fn cell_count(plan: &Plan) -> String {
         bound(plan),
         span(plan.load.planned_ns),
         span(plan.budget_ns),
-        if plan.study.is_some() && plan.load.planned_ns > plan.budget_ns {
-            "; cells for which no time is left are not run"
-        } else {
-            ""
-        },
+        rest_of_budget(plan),
     )
+}
+
+/// What becomes of a study's budget that is too short for its cells, or more than twice of what they take.
+fn rest_of_budget(plan: &Plan) -> &'static str {
+    let is_fixed = plan.cells.iter().all(|cell| cell.repeat == Repeat::Fixed);
+    if plan.study.is_none() {
+        ""
+    } else if plan.load.planned_ns > plan.budget_ns {
+        "; cells for which no time is left are not run"
+    } else if is_fixed && plan.load.planned_ns.0.saturating_mul(2) < plan.budget_ns.0 {
+        "; it ends when they are done, and more trials or a longer stop.measure would use the rest"
+    } else {
+        ""
+    }
+}
+
+/// Why most of what a check leaves out is left out; empty for others, whose reasons differ from cell to cell.
+fn most_frequent_reason(plan: &Plan) -> String {
+    if plan.study.is_some() || plan.suite.is_some() {
+        return String::new();
+    }
+    let count = |reason: &str| plan.skipped.iter().filter(|skip| skip.reason == reason).count();
+    let reasons = plan.skipped.iter().map(|skip| skip.reason.as_str());
+    let Some(most) = reasons.max_by_key(|reason| count(reason)) else { return String::new() };
+    let share = if count(most) == plan.skipped.len() { "" } else { "most of them " };
+    format!(", {share}because: {most}")
 }
 
 /// Whether the planned load is a most or a least: counts end cells of a study sooner, and open repetition later.

@@ -21,6 +21,15 @@ pub struct RunPosition {
     pub remaining_ns: Option<Nanos>,
 }
 
+/// What the running cell does now.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LiveRate {
+    /// Bytes a second.
+    pub bytes_per_s: BytesPerSec,
+    /// Operations a second.
+    pub ops_per_s: OpsPerSec,
+}
+
 /// What a cell gave.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CellFigures {
@@ -80,10 +89,33 @@ pub fn relay_done(position: RunPosition, trial: &RelayTrial, trials: u32) -> Str
     format!("{} {}{which}: {outcome}", format_counter(position), trial.cell)
 }
 
-/// `[ 7/31] path read 4KiB x1 ...  (36 s left)`: a cell that began.
+/// `[ 7/31] path read 4KiB x1`: the cell that runs.
 #[must_use]
-pub fn cell_begun(position: RunPosition, cell: &Cell) -> String {
-    format!("{} {} ...{}", format_counter(position), load(cell), time_left(position))
+pub fn running_words(position: RunPosition, cell: &Cell) -> String {
+    format!("{} {}", format_counter(position), load(cell))
+}
+
+/// `[ 7/31] path read 4KiB x1: 11.2 MiB/s now  (36 s left)`: a cell that has run for a while, on a log.
+#[must_use]
+pub fn cell_runs(position: RunPosition, cell: &Cell, rate: LiveRate) -> String {
+    format!("{}: {} now{}", running_words(position, cell), now_words(cell, rate), time_left(position))
+}
+
+/// What a cell does now: `11.2 MiB/s`, of small blocks `11.2 MiB/s, 2.87k op/s`, of a network `94.1 Mbit/s`.
+#[must_use]
+pub fn now_words(cell: &Cell, rate: LiveRate) -> String {
+    let ops = format!("{} op/s", op_column(Some(rate.ops_per_s)).trim());
+    let moves_none = cell.target == (Target::Null { copy: false }) || moves_no_bytes(&cell.workload);
+    match cell.cut {
+        Cut::NetworkStream | Cut::DirectStream => network_rate(rate.bytes_per_s.0),
+        _ if moves_none => ops,
+        _ => format!("{}, {ops}", storage_column(Some(rate.bytes_per_s)).trim()),
+    }
+}
+
+/// `34 s left`; `None` where that is not known.
+pub(crate) fn time_left_words(remaining_ns: Option<Nanos>) -> Option<String> {
+    remaining_ns.map(|ns| format!("{} left", rounded(ns)))
 }
 
 /// `[ 7/31] path/read/4KiB/qd1/c1 left out: REASON`: a cell that was not run.

@@ -4,6 +4,7 @@ use super::evidence::PageContext;
 use super::names::CellNames;
 use super::{
     Style, cells, first_screen, headline, lists, next, nfs_mount, path, protocol, relay, remarks, study,
+    thresholds,
 };
 use narrows_model::Summary;
 
@@ -24,6 +25,7 @@ pub fn verdict(summary: &Summary, style: &Style) -> String {
     };
     let parts = [
         headline::render(summary, style),
+        thresholds::render(summary, &names, style),
         path::render(summary, style),
         cells::render(summary, style),
         calls,

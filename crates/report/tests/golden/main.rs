@@ -1,7 +1,9 @@
 //! Whole texts, kept beside this: read one before accepting a change of it.
 #![allow(clippy::unwrap_used, reason = "fixtures are test code outside of test functions")]
 
+mod explained;
 mod fixtures;
+mod live;
 mod plans;
 mod studies;
 mod suites;

@@ -5,7 +5,7 @@ use crate::fixtures::builders;
 use narrows_model::costs::PlanCosts;
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Plan, Topology};
 use narrows_model::workload::Arrivals;
-use narrows_model::{Bytes, Cell, Cut, Nanos, Op, Segment, Target, Workload};
+use narrows_model::{Bytes, BytesPerSec, Cell, Cut, Nanos, Op, Segment, Target, Workload};
 use narrows_report::text::{self, Style, progress};
 
 #[test]
@@ -112,7 +112,12 @@ fn progress_tells_position_load_figures_and_time_left() {
         progress::cell_done(place, &repeated, &progress::CellFigures { trial: 1, ..figures })
             .starts_with("[ 7/31] path read 4KiB x1, trial 2 of 3: 11.2 MiB/s")
     );
-    assert_eq!(progress::cell_begun(place, &cell), "[ 7/31] path read 4KiB x1 ...  (34 s left)");
+    let rate =
+        progress::LiveRate { bytes_per_s: BytesPerSec(11.7e6), ops_per_s: narrows_model::OpsPerSec(2870.0) };
+    assert_eq!(
+        progress::cell_runs(place, &cell, rate),
+        "[ 7/31] path read 4KiB x1: 11.2 MiB/s, 2.87k op/s now  (34 s left)"
+    );
     assert_eq!(progress::cell_failed(place, "path/read", "no space"), "[ 7/31] path/read FAILED: no space");
 }
 
@@ -161,5 +166,6 @@ fn plan() -> Plan {
         study: None,
         relay: None,
         suite: None,
+        fail_if: Vec::new(),
     }
 }

@@ -89,7 +89,7 @@ impl Budget {
 
     fn too_short(self, first: Nanos) -> Problem {
         Problem::new(
-            "budget_s",
+            "--seconds",
             format!(
                 "{} s, and the path at the first loads takes {:.2} s without its cuts",
                 self.whole.as_secs_f64(),

@@ -61,6 +61,7 @@ pub fn plan_check(request: &CheckRequest) -> Result<Plan, Vec<Problem>> {
         study: None,
         relay: None,
         suite: None,
+        fail_if: Vec::new(),
     })
 }
 

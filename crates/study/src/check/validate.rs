@@ -39,14 +39,14 @@ fn numbers(request: &CheckRequest, problems: &mut Vec<Problem>) {
             problems.push(Problem::new(key, found.to_string(), range, hint));
         }
     };
-    seconds("budget_s", request.budget_s, BUDGET_SECONDS, "60 is usual for --seconds");
-    seconds("cell_seconds", request.cell_seconds, CELL_SECONDS, "1.5 is usual for --cell-seconds");
+    seconds("--seconds", request.budget_s, BUDGET_SECONDS, "60 is usual for --seconds");
+    seconds("--cell-seconds", request.cell_seconds, CELL_SECONDS, "1.5 is usual for --cell-seconds");
     if !TRIALS.contains(&request.trials) {
         let found = request.trials.to_string();
-        problems.push(Problem::new("trials", found, "1 to 100", "3 give an interval for --trials"));
+        problems.push(Problem::new("--trials", found, "1 to 100", "3 give an interval for --trials"));
     }
     if request.max_bytes_per_s == Some(0) {
-        problems.push(Problem::new("max_bytes_per_s", "0", "1 or more", "omit --max-rate for no cap"));
+        problems.push(Problem::new("--max-rate", "0", "1 or more", "omit --max-rate for no cap"));
     }
 }
 

@@ -56,6 +56,7 @@ pub fn plan_study(study: &Study, facts: &StudyFacts, seed: u64) -> Result<Plan, 
         study: Some(study.source.clone()),
         relay: None,
         suite: None,
+        fail_if: Vec::new(),
     })
 }
 

@@ -122,6 +122,7 @@ impl MergedPlan {
             study: None,
             relay: None,
             suite: Some(request.source()),
+            fail_if: Vec::new(),
         }
     }
 }

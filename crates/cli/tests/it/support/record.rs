@@ -47,6 +47,7 @@ fn plan(cells: u32) -> Plan {
         study: None,
         relay: None,
         suite: None,
+        fail_if: Vec::new(),
     }
 }
 

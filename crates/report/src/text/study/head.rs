@@ -7,6 +7,7 @@ use super::super::units::{counted, counted_len};
 use super::super::wrap::Indent;
 use super::super::{faults, headline};
 use narrows_model::Summary;
+use narrows_model::summary::CellSummary;
 
 /// The first lines.
 pub(super) fn render(summary: &Summary, style: &Style) -> String {
@@ -47,17 +48,40 @@ fn trials(summary: &Summary) -> String {
     }
 }
 
+/// Notes that say something of a cell without making its figures doubtful.
+const REMARKS: [&str; 3] = ["verified", "wire_by_interfaces", "one_control_group"];
+/// Notes on a rate that varied, which its interval says more exactly.
+const VARIATION: [&str; 4] = ["unsteady", "mixture", "window_too_short", "warm_up_in_window"];
+/// Half of an interval, as a share of the rate, up to which a rate that varied can be used as it is: a difference of a tenth
+/// between two such cells is then more than both intervals.
+const NARROW_RATIO: f64 = 0.05;
+
+/// Whether the figures of a cell can mislead.
+fn needs_care(cell: &CellSummary) -> bool {
+    let half_width = cell.interval.as_ref().zip(cell.rate_bytes_per_s);
+    let half_width = half_width.and_then(|(interval, rate)| interval.half_width_ratio(rate.0));
+    let is_narrow = half_width.is_some_and(|ratio| ratio <= NARROW_RATIO);
+    cell.flags
+        .iter()
+        .map(String::as_str)
+        .any(|flag| !REMARKS.contains(&flag) && !(is_narrow && VARIATION.contains(&flag)))
+}
+
 /// Whether the figures can be trusted.
 fn trust(summary: &Summary, trusted: bool) -> String {
     let cell_count = path_cells(summary).count();
-    let marked = path_cells(summary).filter(|cell| !cell.flags.is_empty()).count();
-    match (trusted, marked) {
-        (_, _) if cell_count == 0 => "Nothing was measured.".to_owned(),
-        (false, _) => String::new(),
-        (true, 0) => "No problem with the figures was found.".to_owned(),
-        (true, marked) => format!(
-            "{marked} of {} to be used with care: the letters below the table explain why.",
-            counted_len(cell_count, "cell")
-        ),
+    let marked = path_cells(summary).filter(|cell| needs_care(cell)).count();
+    let noted = path_cells(summary).filter(|cell| !cell.flags.is_empty()).count() - marked;
+    let cells = counted_len(cell_count, "cell");
+    match (trusted, marked, noted) {
+        _ if cell_count == 0 => "Nothing was measured.".to_owned(),
+        (false, ..) => String::new(),
+        (true, 0, 0) => "No problem with the figures was found.".to_owned(),
+        (true, 0, noted) => {
+            format!("No problem with the figures was found; {noted} of {cells} have a note below the table.")
+        }
+        (true, marked, _) => {
+            format!("{marked} of {cells} to be used with care: the letters below the table explain why.")
+        }
     }
 }

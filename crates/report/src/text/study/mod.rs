@@ -13,7 +13,7 @@ use super::evidence::PageContext;
 use super::names::CellNames;
 use super::reading::path_cells;
 use super::wrap::{Indent, paragraph};
-use super::{Style, cells, headline, lists, next, nfs_mount, path, protocol, remarks, verified};
+use super::{Style, cells, headline, lists, next, nfs_mount, path, protocol, remarks, thresholds, verified};
 use narrows_model::{Cut, Segment, Summary, Target};
 use sweep::SweepCells;
 
@@ -35,6 +35,7 @@ pub fn study(summary: &Summary, style: &Style) -> String {
         verified::render(summary, &names, style),
         protocol::render(summary, &names, style),
         nfs_mount::render(summary, &names, style),
+        thresholds::render(summary, &names, style),
     ];
     match verdict(summary) {
         StudyVerdict::Given => {

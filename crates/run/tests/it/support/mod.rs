@@ -54,5 +54,6 @@ pub(crate) fn plan(cells: Vec<Cell>) -> Plan {
         study: None,
         relay: None,
         suite: None,
+        fail_if: Vec::new(),
     }
 }

@@ -22,13 +22,13 @@ fn everything_that_is_wrong_is_said_at_once() {
     }
     let expected = [
         ("target", 1),
-        ("budget_s", 1),
-        ("cell_seconds", 1),
-        ("trials", 1),
+        ("--seconds", 1),
+        ("--cell-seconds", 1),
+        ("--trials", 1),
         ("blocks", 2),
         ("depths", 1),
         ("ops", 1),
-        ("max_bytes_per_s", 1),
+        ("--max-rate", 1),
     ];
     assert_eq!(found, BTreeMap::from(expected));
 }
