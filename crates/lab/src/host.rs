@@ -23,6 +23,8 @@ pub(crate) const HOST_INDEX_MAX: u8 = 99;
 const FIRST_ADDRESS: u8 = 10;
 /// The longest delay of a wire: its queue buffers what arrives in the meantime.
 const DELAY_MAX_US: u64 = 10_000_000;
+/// The room for packets before a rate limit.
+const QUEUE_MS: u32 = 50;
 
 /// A network namespace as a host; a cheap handle that stays valid as long as its [`crate::Lab`].
 #[derive(Debug, Clone)]
@@ -34,10 +36,17 @@ pub struct Host {
     state: Arc<Mutex<LinkState>>,
 }
 
+/// A rate as tc(8) writes it, and the room before it.
+#[derive(Debug)]
+struct RateLimit {
+    rate: String,
+    queue_ms: u32,
+}
+
 /// What the link is now: kept so that a swapped wire gets its rate limit again.
 #[derive(Debug, Default)]
 struct LinkState {
-    rate: Option<String>,
+    rate: Option<RateLimit>,
     wire: Option<LabProcess>,
 }
 
@@ -120,9 +129,18 @@ impl Host {
     /// # Errors
     /// [`LabErrorKind::Invalid`] for another notation, else what `tc` said.
     pub fn limit_rate(&self, rate: &str) -> Result<u64> {
+        self.limit_rate_with_queue(rate, QUEUE_MS)
+    }
+
+    /// As [`Host::limit_rate`], with room before the limit for so many milliseconds of packets: a short queue drops many of
+    /// the packets of a full link.
+    ///
+    /// # Errors
+    /// As [`Host::limit_rate`].
+    pub fn limit_rate_with_queue(&self, rate: &str, queue_ms: u32) -> Result<u64> {
         let link_bits_per_s = rate::link_bits_per_s(rate)?;
-        link::limit(&self.plan, rate)?;
-        self.state().rate = Some(rate.to_owned());
+        link::limit(&self.plan, rate, queue_ms)?;
+        self.state().rate = Some(RateLimit { rate: rate.to_owned(), queue_ms });
         Ok(link_bits_per_s)
     }
 
@@ -184,7 +202,7 @@ impl Host {
             state.wire = Some(self.start_wire(one_way_us, loss_every)?);
             link::adopt_taps(&self.plan)?;
         }
-        state.rate.as_deref().map_or(Ok(()), |rate| link::limit(&self.plan, rate))
+        state.rate.as_ref().map_or(Ok(()), |limit| link::limit(&self.plan, &limit.rate, limit.queue_ms))
     }
 
     /// Bounds what connections that are made in the host from now on buffer for receiving, and with it their window.

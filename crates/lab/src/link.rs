@@ -62,10 +62,11 @@ pub(crate) fn remove(name: &str) -> Result<()> {
 /// Limits both directions with a token bucket each.
 ///
 /// The bucket must have room for a packet of 64 KiB that the kernel segments later; 256 KiB is enough for a few Gbit/s
-/// at 250 timer ticks a second. 50 ms of queue is what a router of that rate might have.
-pub(crate) fn limit(plan: &LinkPlan, rate: &str) -> Result<()> {
+/// at 250 timer ticks a second. 50 ms of queue is what a router of that rate might have, and what `queue_ms` is for most.
+pub(crate) fn limit(plan: &LinkPlan, rate: &str, queue_ms: u32) -> Result<()> {
     unlimit(plan)?;
-    let bucket = ["root", "tbf", "rate", rate, "burst", "256kb", "latency", "50ms"];
+    let latency = format!("{queue_ms}ms");
+    let bucket = ["root", "tbf", "rate", rate, "burst", "256kb", "latency", &latency];
     tc(&[&["qdisc", "add", "dev", &plan.outside][..], &bucket].concat())?;
     tc(&[&["-n", &plan.netns, "qdisc", "add", "dev", INSIDE][..], &bucket].concat()).map(drop)
 }

@@ -29,12 +29,11 @@ const BLOCK_BYTES: u64 = 1 << 20;
 /// Requests in flight while preparing, where the engine can.
 const QUEUE_DEPTH: u32 = 8;
 /// Bytes of the first step after which what was written must reach the device: memory takes a whole object in no
-/// time, and a slow device would then be waited for long after the time for preparation.
-const STEP_BYTES: u64 = 8 << 20;
+/// time, and a slow device would then be waited for long after the time for preparation. One block: over a link that loses
+/// packets, more of them would take seconds.
+const STEP_BYTES: u64 = BLOCK_BYTES;
 /// A step that took less than this is doubled, so that a fast device hardly notices them.
 const STEP_NS: u64 = PREPARE_NS_MAX / 8;
-/// An object must have room for all requests in flight at least this many times, so that they do not all hit one place.
-const FLIGHTS_MIN: u64 = 2;
 /// One wait for completions.
 const REAP_SLICE_NS: u64 = 50_000_000;
 
@@ -262,10 +261,10 @@ fn share_a_member(one: &Target, other: &Target) -> bool {
     are_stripes && one.members().iter().any(|member| other.members().contains(member))
 }
 
+/// The least of an object with which a load is put on: a block for each request in flight.
 fn least_bytes(workload: &Workload) -> Bytes {
     let in_flight = u64::from(workload.workers.max(1)) * u64::from(workload.queue_depth.max(1));
-    let flights = workload.block_bytes.0.saturating_mul(in_flight).saturating_mul(FLIGHTS_MIN);
-    Bytes(flights.min(workload.file_bytes.0))
+    Bytes(workload.block_bytes.0.saturating_mul(in_flight).min(workload.file_bytes.0))
 }
 
 fn filling_spec(assignment: &Assignment, object: &str) -> OpenSpec {

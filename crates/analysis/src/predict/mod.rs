@@ -1,15 +1,17 @@
 //! What the segments, measured alone, promise the composed path, and how far the path is from it.
 //!
-//! Depth 1: times add. Saturated: the slowest segment decides. Loads in between are left out: their law needs
+//! Depth 1: times add; of parts that were not all measured the known ones count where they leave the others no room that
+//! matters. Saturated: the slowest segment decides. Loads in between are left out: their law needs
 //! demands that cuts alone do not give.
 
 use crate::facts::offered_load::is_delivered;
+use crate::thresholds::HARDLY_EXPLAINED_RATIO;
 use crate::view::{SummaryView, time_per_op_s};
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellPrediction, CellSummary, Prediction};
 use narrows_model::units::ratio;
 use narrows_model::workload::Access;
-use narrows_model::{BytesPerSec, Cut, Layer, Summary, Target};
+use narrows_model::{BytesPerSec, Cut, Layer, Nanos, Summary, Target};
 
 /// Requests in flight from which a load counts as saturating.
 const SATURATED_IN_FLIGHT: u64 = 4;
@@ -55,7 +57,7 @@ fn predict_cell(view: &SummaryView<'_>, cell: &CellSummary) -> Option<CellPredic
     let asked_for = ratio(cell.in_flight.configured as f64 * cell.block_bytes.as_f64(), think_s);
     let saturated = |most: f64| asked_for.is_none_or(|asked| asked > most).then_some(most);
     let (law, composed) = match cell.in_flight.configured {
-        1 => ("serial", ratio(cell.block_bytes.as_f64(), serial_s(view, cell)? + think_s)?),
+        1 => ("serial", serial(view, cell, think_s)?),
         depth if depth >= SATURATED_IN_FLIGHT => ("minimum", saturated(minimum(view, cell)?)?),
         _ => return None,
     };
@@ -68,26 +70,41 @@ fn predict_cell(view: &SummaryView<'_>, cell: &CellSummary) -> Option<CellPredic
     })
 }
 
-/// Time of one operation at depth 1, composed of times that were measured apart.
-fn serial_s(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
+/// The rate of one operation at a time, composed of the times that were measured apart.
+///
+/// Where some were not measured, the others can take no more than the rest of the time: the rate of the known parts counts
+/// where that rest is within what a residual may be.
+fn serial(view: &SummaryView<'_>, cell: &CellSummary, think_s: f64) -> Option<f64> {
+    let parts = serial_parts(view, cell);
+    let known_s: f64 = parts.iter().flatten().sum();
+    let composed = ratio(cell.block_bytes.as_f64(), known_s + think_s)?;
+    let is_whole = !parts.is_empty() && parts.iter().all(Option::is_some);
+    let residual = ratio(cell.rate_bytes_per_s?.0 - composed, composed)?;
+    let leaves_no_room = known_s > 0.0 && residual.abs() <= HARDLY_EXPLAINED_RATIO;
+    (is_whole || leaves_no_room).then_some(composed)
+}
+
+/// The times of one operation at depth 1 in the parts of its path; `None` for those that were not measured.
+fn serial_parts(view: &SummaryView<'_>, cell: &CellSummary) -> Vec<Option<f64>> {
     let cut = |cut: Cut| {
         let found = view.ceiling(cut, cell).filter(|found| found.same_settings && !is_capped(found.cell))?;
         time_per_op_s(found.cell)
     };
     if view.speaks_protocol() {
-        return cut(Cut::HotBlocks);
+        return vec![cut(Cut::HotBlocks)];
     }
     if view.server().is_none() {
-        let cache_s = if is_direct(cell) { 0.0 } else { cut(Cut::PageCache)? };
-        return Some(cache_s + cut(Cut::LocalDevice)?);
+        let cache_s = if is_direct(cell) { Some(0.0) } else { cut(Cut::PageCache) };
+        return vec![cache_s, cut(Cut::LocalDevice)];
     }
     if matches!(cell.target.form(), Target::Tcp { layer: Layer::Memory, .. }) {
-        let transfer = cell.block_bytes.as_f64() / view.ceiling(Cut::NetworkStream, cell)?.bytes_per_s;
-        let demand = |role: Role| SummaryView::cpu(cell, role).and_then(|cpu| cpu.service_demand_s_per_op);
-        let cpu = demand(Role::Client)? + demand(Role::Server)?;
-        return Some(cell.rtt_min_ns?.as_secs_f64() + transfer + cpu);
+        let stream = view.ceiling(Cut::NetworkStream, cell);
+        let transfer_s = stream.and_then(|stream| ratio(cell.block_bytes.as_f64(), stream.bytes_per_s));
+        let demand_s = |role: Role| SummaryView::cpu(cell, role).and_then(|cpu| cpu.service_demand_s_per_op);
+        let round_trip_s = cell.rtt_min_ns.map(Nanos::as_secs_f64);
+        return vec![round_trip_s, transfer_s, demand_s(Role::Client), demand_s(Role::Server)];
     }
-    Some(cut(Cut::ServerMemory)? + cut(Cut::ServerStorage)?)
+    vec![cut(Cut::ServerMemory), cut(Cut::ServerStorage)]
 }
 
 /// The lowest ceiling of the cuts that the path's requests pass through.

@@ -83,11 +83,12 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
 /// The raw stream had losses of its own, at other moments: where it lost less, the law gives what the path's losses
 /// allow.
 fn convicted(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
-    let stream = view.ceiling(network::stream_cut(view, cell), cell)?.cell;
     let more = one_more_connection(view, cell);
+    // What the path's own connections show needs no stream beside them, for which losses may have left no time.
     if let Some(verdict) = starved(view, cell, more) {
         return Some(verdict);
     }
+    let stream = view.ceiling(network::stream_cut(view, cell), cell)?.cell;
     let more = more.filter(|more| more.helps())?;
     let is_slowed = !network::is_mostly_round_trip(cell);
     if method::is_single(cell) || network::stream_limit(view, stream).is_some() || !is_slowed {
@@ -209,6 +210,10 @@ mod tests {
     /// Bulk loads of a gigabit wire at this share of their rate, like the stream beside them, of which a twentieth of the
     /// segments is sent again, with this round trip over its smallest and this rate of one more connection.
     fn heavy_loss(rate_ratio: f64, queue_ratio: f64, one_more: f64) -> Vec<Segment> {
+        named(&lossy(rate_ratio, queue_ratio, one_more), "bulk")
+    }
+
+    fn lossy(rate_ratio: f64, queue_ratio: f64, one_more: f64) -> narrows_model::Summary {
         let mut summary = crate::testing::refined(&machine("gigabit-nfs"));
         let slow = |cell: &mut CellSummary, by: f64| {
             cell.rate_bytes_per_s.as_mut().unwrap().0 *= by;
@@ -247,7 +252,7 @@ mod tests {
             }
         }
         summary.diagnosis = crate::diagnose(&summary);
-        named(&summary, "bulk")
+        summary
     }
 
     #[test]
@@ -256,6 +261,14 @@ mod tests {
         for one_more in [1.4, 2.0] {
             assert_eq!(heavy_loss(0.05, 1.1, one_more)[0], Segment::NetworkLoss, "{one_more}");
         }
+    }
+
+    #[test]
+    fn loss_is_named_also_where_no_stream_was_measured() {
+        let mut summary = lossy(0.05, 1.1, 2.0);
+        summary.cells.retain(|cell| !matches!(cell.cut, Cut::NetworkStream | Cut::ServerMemory));
+        summary.diagnosis = crate::diagnose(&summary);
+        assert_eq!(named(&summary, "bulk")[0], Segment::NetworkLoss);
     }
 
     #[test]

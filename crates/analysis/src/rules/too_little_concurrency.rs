@@ -2,11 +2,12 @@
 
 use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
 use crate::case::Cases;
+use crate::case::table::{self, ObservationTable};
 use crate::method::gain::RateGain;
 use crate::method::saturation::{self, LoadLine};
 use crate::method::{self, think};
 use crate::text;
-use crate::thresholds::{BEYOND_RATIO, INFERRED_CONFIDENCE, STRONG_GAIN_RATIO};
+use crate::thresholds::{BEYOND_RATIO, GAIN_RATIO, INFERRED_CONFIDENCE, STRONG_GAIN_RATIO};
 use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Observation, Segment};
@@ -26,7 +27,8 @@ pub(super) static RULE: Rule = Rule {
                  of requests (a cell of 27 operations with 16 in flight is off by up to 16 of 27). Nor does a gain \
                  above what concurrency can give: k times as many requests give at most k times the rate. Where nothing \
                  deeper was measured, nothing is reported. For an observation only the number is known: one request at a \
-                 time, if no known segment was full, with a confidence of 0.7 at most.",
+                 time, if no known segment was full, with a confidence of 0.7 at most; it is cleared where another one that differs in \
+                 nothing else has more in flight and less than 1.1 times the rate.",
     formula: "in flight (rate x response time) = requested within a tenth; limits: fewer than at the knee and 1.1 x \
               the rate there, or a last doubling that adds 3 % or more; without a line of doublings: 1.1 x the rate \
               with more in flight; any such gain above two standard errors, of one rate at least in flight / (2 x operations); clears: at or above the knee; in a file \
@@ -44,9 +46,11 @@ pub(super) static RULE: Rule = Rule {
 
 fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
     let mut verdicts = cases.evaluate_cells(evaluate);
-    verdicts.extend(
-        cases.evaluate_loads(|case| case.observation().and_then(|one| observed(one, case.is_single))),
-    );
+    let series = cases.table().map(ObservationTable::in_flight_series).unwrap_or_default();
+    verdicts.extend(cases.evaluate_loads(|case| {
+        let one = case.observation().filter(|_| case.is_single)?;
+        Some(observed(one, with_more(&series, one)))
+    }));
     verdicts
 }
 
@@ -115,13 +119,25 @@ fn deepest<'v>(view: &SummaryView<'v>, cell: &CellSummary) -> Option<&'v CellSum
     measured.max_by_key(|other| other.in_flight.configured)
 }
 
-fn observed(one: &Observation, is_single: bool) -> Option<SegmentVerdict> {
-    is_single.then(|| {
-        let text = format!("{}: one request in flight at a time", one.id);
-        let verdict = SegmentVerdict::new(RULE.segment, &one.id, Stance::Limits, Basis::State, 1.0);
-        let verdict = verdict.with_tier(Tier::Fallback).with_confidence_max(INFERRED_CONFIDENCE);
-        verdict.with_evidence(text, "requests in flight", "")
-    })
+/// The observation with the most in flight of those that differ from `one` in nothing else.
+fn with_more<'a>(series: &[Vec<&'a Observation>], one: &Observation) -> Option<&'a Observation> {
+    let own = series.iter().find(|series| series.iter().any(|other| other.id == one.id))?;
+    own.last().copied().filter(|most| most.in_flight_configured > one.in_flight_configured)
+}
+
+/// What is said of one request at a time: without a repeat with `more` its number alone is known, and with one the gain decides.
+fn observed(one: &Observation, more: Option<&Observation>) -> SegmentVerdict {
+    let gain = more.and_then(|more| Some((more, table::speed_up(one, more)?)));
+    let is_none = gain.is_some_and(|(more, gain)| gain.high < GAIN_RATIO + table::doubt_ratio(more));
+    let stance = if is_none { Stance::Clears } else { Stance::Limits };
+    let faster = gain.map(|(more, gain)| {
+        let most = more.in_flight_configured.unwrap_or(1.0);
+        format!("; {most} in flight give {} times the rate ({})", table::times(gain), more.id)
+    });
+    let text = format!("{}: one request in flight at a time{}", one.id, faster.unwrap_or_default());
+    let verdict = SegmentVerdict::new(RULE.segment, &one.id, stance, Basis::State, 1.0);
+    let verdict = verdict.with_tier(Tier::Fallback).with_confidence_max(INFERRED_CONFIDENCE);
+    verdict.with_evidence(text, "requests in flight", "")
 }
 
 #[cfg(test)]
@@ -279,6 +295,22 @@ mod tests {
             assert_eq!(first(&observations("1")), Segment::WorkloadConcurrency);
             assert_eq!(first(&observations("1\ncpu_ratio = { client = 1.0 }")), Segment::ClientCpu);
             assert_eq!(first(&observations("16")), Segment::Unknown);
+        }
+
+        /// What is named first for one at a time where 16 in flight give so many times the rate of its 1000 a second.
+        fn beside_sixteen(times: f64) -> Segment {
+            let deeper = format!(
+                "1\nops_per_s = 1000.0\n[[observation]]\nid = \"b\"\nop = \"read\"\nin_flight_configured = 16\n\
+                 ops_per_s = {:?}",
+                1000.0 * times
+            );
+            first(&observations(&deeper))
+        }
+
+        #[test]
+        fn one_at_a_time_limits_only_where_more_in_flight_were_measured_to_help() {
+            assert_eq!(beside_sixteen(3.0), Segment::WorkloadConcurrency);
+            assert_eq!(beside_sixteen(1.0), Segment::Unknown);
         }
 
         #[test]

@@ -2,6 +2,7 @@
 //!
 //! Not here: what a cell is worth, and when a load is decided, which the analysis computes from the record.
 
+use super::again::RepeatedCells;
 use super::load::{Recording, RunExecutor, so_far};
 use narrows_analysis::{LoadStanding, Outlook, fail_if_cells, outlook};
 use narrows_model::event::EndReason;
@@ -31,7 +32,8 @@ enum SoonerStep {
 impl RunExecutor<'_> {
     /// Measures the path under the first loads, or at every point, then what decides their verdicts best for its time.
     ///
-    /// Bounded: each step measures a cell that was not measured before, and a plan is refined by a bounded number.
+    /// Bounded: each step measures a cell that was not measured before, or one that others disturbed for the second time, and a
+    /// plan is refined by a bounded number.
     pub(super) fn until_decided(
         &mut self,
         every_point: bool,
@@ -81,6 +83,7 @@ impl RunExecutor<'_> {
         site: &mut CellSite,
         recording: &mut Recording<'_>,
     ) -> Result<(), SinkError> {
+        let mut repeats = RepeatedCells::default();
         while let Some(summary) = so_far(recording) {
             recording.progress.show_path(&summary);
             match self.next_step(run, &summary) {
@@ -95,7 +98,18 @@ impl RunExecutor<'_> {
                         return Ok(());
                     }
                 }
-                SoonerStep::Stop(seen, open) => return self.stop(&seen, &open, run, recording),
+                SoonerStep::Stop(seen, open) => {
+                    let cells = run.plan.cells.clone();
+                    match self.repeat_next(&cells, &summary, &mut repeats, site, recording)? {
+                        None => return self.stop(&seen, &open, run, recording),
+                        Some(done) if matches!(done.reason, EndReason::Failed | EndReason::Interrupted) => {
+                            run.output.reason = done.reason;
+                            return Ok(());
+                        }
+                        // What it shows may change what is decided.
+                        Some(_) => {}
+                    }
+                }
             }
         }
         Ok(())

@@ -142,13 +142,27 @@ fn what_a_cell_needs_is_made_however_slow_the_device() {
 }
 
 #[test]
+fn a_path_of_a_megabyte_a_second_is_not_given_more_than_a_cell_needs() {
+    let (bytes, took_ns) = filled(1_000_000, 4 * MIB);
+    assert_eq!(bytes, 4 * MIB);
+    assert!(took_ns < 5_000_000_000, "{took_ns}");
+    let bulk = Workload {
+        block_bytes: Bytes(MIB),
+        queue_depth: 16,
+        file_bytes: Bytes(1 << 30),
+        ..Workload::default()
+    };
+    assert_eq!(least_bytes(&bulk), Bytes(16 * MIB));
+}
+
+#[test]
 fn preparation_ends_with_the_time_that_the_load_would_start_at() {
     // 1 MB/s and 32 MiB: half a minute for what is needed, of which two seconds are left.
     let (made, took_ns) = filled_by(2_000_000_000, 1_000_000, 32 * MIB);
     let Err(RunError::PreparedTooLong { took_ns: told }) = made else { unreachable!("{made:?}") };
     assert_eq!(told.0, took_ns);
-    // Steps of 8 MiB are not cut short.
-    assert!((2_000_000_000..12_000_000_000).contains(&took_ns), "{took_ns}");
+    // Steps of 1 MiB are not cut short.
+    assert!((2_000_000_000..3_500_000_000).contains(&took_ns), "{took_ns}");
     assert!(filled_by(2_000_000_000, 1_000_000_000, 32 * MIB).0.is_ok());
 }
 

@@ -9,6 +9,7 @@ use narrows_model::Segment;
 const WIRE: Truth = &[("bulk", &[Segment::NetworkBandwidth])];
 const LATENCY_OF_ONE: Truth = &[("one-at-a-time", &[Segment::NetworkLatency])];
 const LATENCY_OF_MANY: Truth = &[("random", &[Segment::NetworkLatency])];
+const LOSS: Truth = &[("bulk", &[Segment::NetworkLoss])];
 const WINDOW: Truth = &[("bulk", &[Segment::ClientConnection])];
 
 fn memory_store(lab: &Lab, words: &str) -> Checked {
@@ -36,6 +37,25 @@ fn window(lab: &Lab, bytes: u64, one_way_us: u64) -> Checked {
 fn loss(lab: &Lab, one_way_us: u64, loss_every: u64, words: &str) -> Checked {
     let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
     server.delay_and_lose(one_way_us, loss_every).unwrap();
+    for host in [&client, &server] {
+        host.use_congestion_control("reno").unwrap();
+    }
+    memory_store(lab, words)
+}
+
+/// Bulk requests over a link of that rate, or a plain one, that loses packets.
+fn bulk_with_loss(lab: &Lab, rate: Option<&str>, loss_every: u64) -> Checked {
+    if let Some(rate) = rate {
+        lab.host(2).unwrap().limit_rate(rate).unwrap();
+    }
+    loss(lab, 2000, loss_every, "--op write --block 256KiB --depth 8 --seconds 20 --cell-seconds 1.5")
+}
+
+/// A full link whose queue is so short that it drops packets all the time.
+fn short_queue(lab: &Lab, rate: &str, queue_ms: u32, words: &str) -> Checked {
+    let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
+    server.delay(2000).unwrap();
+    server.limit_rate_with_queue(rate, queue_ms).unwrap();
     for host in [&client, &server] {
         host.use_congestion_control("reno").unwrap();
     }
@@ -103,9 +123,34 @@ pub(super) static CASES: &[MatrixCase] = &[
     },
     MatrixCase {
         fault: "loss of one packet of 20 at 4 ms",
-        truth: &[("bulk", &[Segment::NetworkLoss])],
+        truth: LOSS,
+        check: |lab| bulk_with_loss(lab, None, 20),
+    },
+    MatrixCase {
+        fault: "loss of one packet of 100 at 4 ms",
+        truth: LOSS,
+        check: |lab| bulk_with_loss(lab, None, 100),
+    },
+    MatrixCase {
+        fault: "loss of one packet of 20 on a link of 100 Mbit/s",
+        truth: LOSS,
+        check: |lab| bulk_with_loss(lab, Some("100mbit"), 20),
+    },
+    MatrixCase {
+        fault: "drops of a full link of 100 Mbit/s with a queue of 5 ms",
+        truth: WIRE,
+        check: |lab| short_queue(lab, "100mbit", 5, BULK),
+    },
+    MatrixCase {
+        fault: "drops of a full link of 20 Mbit/s with a queue of 10 ms",
+        truth: WIRE,
         check: |lab| {
-            loss(lab, 2000, 20, "--op write --block 256KiB --depth 8 --seconds 20 --cell-seconds 1.5")
+            short_queue(
+                lab,
+                "20mbit",
+                10,
+                "--op write --block 256KiB --depth 8 --seconds 20 --cell-seconds 1.5",
+            )
         },
     },
     MatrixCase {
