@@ -4,7 +4,7 @@
 
 use std::num::NonZeroU32;
 
-use narrows_stats::error::{StatsError, require_finite};
+use crate::error::{StatsError, require_finite};
 
 /// What a station does with several requests at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,8 @@ pub struct QueueStation {
 
 impl QueueStation {
     /// The part of the demand at which requests wait for each other, after Seidmann's transformation.
-    pub(crate) fn queueing_s(&self) -> f64 {
+    #[must_use]
+    pub fn queueing_s(&self) -> f64 {
         match self.kind {
             StationKind::Queue => self.demand_s,
             StationKind::Delay => 0.0,
@@ -156,7 +157,7 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::{Network, QueueStation, StationKind};
-    use narrows_stats::StatsError;
+    use crate::error::StatsError;
 
     fn queue(demand_s: f64) -> QueueStation {
         QueueStation { demand_s, kind: StationKind::Queue }
