@@ -24,6 +24,7 @@ mod diagnose;
 mod doubts;
 mod effects;
 mod explain;
+mod extrapolate;
 mod facts;
 mod figures;
 mod input;
@@ -32,6 +33,7 @@ mod outlook;
 mod predict;
 mod refine;
 pub mod rules;
+mod scaling;
 pub mod spread;
 mod summary;
 #[cfg(test)]
@@ -49,12 +51,14 @@ pub use diagnose::{diagnose, diagnose_observations, diagnosis_document};
 pub use doubts::{Trust, doubts, trust};
 pub use effects::{Effect, Gain, effects};
 pub use explain::{Explanation, explain, topics};
+pub use extrapolate::{ExtrapolationRequest, PAYLOAD_RATIO, extrapolate};
 pub use figures::{NamedFigures, compare_figures};
 pub use input::{Input, RunFacts};
 pub use method::calls::per_call;
 pub use outlook::{LoadStanding, Outlook, outlook};
 pub use predict::predict;
 pub use refine::{Suspect, refinement};
+pub use scaling::scalings;
 pub use summary::{Summarizer, summarize};
 pub use thresholds::{
     BUSY_RATIO, FALL_RATIO, NO_EFFECT_RATIO, OVERLAP_RATIO, SHORT_RUN_S, SIZES_MIN, UNEQUAL_RATIO,

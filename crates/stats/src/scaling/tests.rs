@@ -1,3 +1,5 @@
+//! Laws found again in points that they made. Not here: known answers of others, which are in `tests/it`.
+
 use super::{ScalingLaw, ScalingParameters, ScalingPoint, choose_law, fit_law, law_draws, selected_draws};
 use crate::error::StatsError;
 use crate::resample::{BootstrapPlan, Resampler};
