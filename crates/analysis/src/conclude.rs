@@ -4,6 +4,7 @@ use crate::diagnose::{CaseDiagnosis, diagnose_cells, diagnose_relay};
 use crate::doubts::doubts;
 use crate::input::Input;
 use crate::predict::predict;
+use crate::scaling::scalings;
 use crate::summary::summarize;
 use narrows_model::{Segment, Summary};
 
@@ -16,7 +17,7 @@ pub fn analyse(input: &Input<'_>) -> Summary {
     conclude(summarize(input))
 }
 
-/// Adds the prediction, the verdict and the doubts to a summary that has none yet, as [`crate::Summarizer::finish`] gives it.
+/// Adds the prediction, the verdict, the scaling and the doubts to a summary that has none yet, as [`crate::Summarizer::finish`] gives it.
 #[must_use]
 pub fn conclude(mut summary: Summary) -> Summary {
     summary.prediction = predict(&summary);
@@ -40,6 +41,9 @@ pub fn conclude(mut summary: Summary) -> Summary {
         }
     }
     summary.diagnosis = diagnosis;
+    let mut scalings = scalings(&summary).into_iter();
+    summary.scaling = scalings.next();
+    summary.more_scaling = scalings.collect();
     summary.doubts = doubts(&summary);
     summary
 }

@@ -24,6 +24,7 @@ mod diagnose;
 mod doubts;
 mod effects;
 mod explain;
+mod extrapolate;
 mod facts;
 mod fail_if;
 mod figures;
@@ -33,6 +34,7 @@ mod outlook;
 mod predict;
 mod refine;
 pub mod rules;
+mod scaling;
 pub mod spread;
 mod summary;
 #[cfg(test)]
@@ -50,6 +52,7 @@ pub use diagnose::{diagnose, diagnose_observations, diagnosis_document};
 pub use doubts::{Trust, doubts, trust};
 pub use effects::{Effect, Gain, effects};
 pub use explain::{Explanation, explain, topics};
+pub use extrapolate::{ExtrapolationRequest, PAYLOAD_RATIO, extrapolate};
 pub use fail_if::{FAIL_IF_FORM, fail_if_cells, fail_if_problems};
 pub use figures::{NamedFigures, compare_figures, mean_figures};
 pub use input::{Input, RunFacts};
@@ -57,6 +60,7 @@ pub use method::calls::per_call;
 pub use outlook::{LoadStanding, Outlook, disturbed, outlook, stays_disturbed};
 pub use predict::predict;
 pub use refine::{Suspect, refinement};
+pub use scaling::scalings;
 pub use summary::{Summarizer, summarize};
 pub use thresholds::{
     BUSY_RATIO, FALL_RATIO, NO_EFFECT_RATIO, OVERLAP_RATIO, SHORT_RUN_S, SIZES_MIN, UNEQUAL_RATIO,

@@ -10,6 +10,8 @@ pub(crate) mod injected;
 pub(crate) mod observed;
 #[cfg(test)]
 pub(crate) mod proxied;
+#[cfg(test)]
+pub(crate) mod scaled;
 
 use narrows_analysis::{Input, RunFacts};
 use narrows_model::cell::{Site, Stop};

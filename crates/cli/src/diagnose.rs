@@ -29,9 +29,7 @@ pub(crate) fn run(arguments: &DiagnoseArguments, console: &Console) -> Result<Ex
         Err(error) if error.kind() == ErrorKind::NotARecord => return several(arguments, error, console),
         Err(error) => return Err(error.into()),
     };
-    let RecordReading { mut summary, damage } = read(&record)?;
-    say_damage("the record", &damage, console);
-    summary.complete &= damage.is_empty();
+    let summary = read_record(&record, console)?;
     print_summary(&summary, arguments.json, &style(arguments, console), console)?;
     verdict_of(&summary, record.manifest().complete.unwrap_or(EndReason::Interrupted))
 }
@@ -84,6 +82,17 @@ fn what_is_read(path: &Path) -> &'static str {
 
 fn style(arguments: &DiagnoseArguments, console: &Console) -> Style {
     Style { width: console.width(), colour: console.colour, unicode: false, detail: arguments.detail }
+}
+
+/// The summary of a record, incomplete where the record is damaged, which is said.
+///
+/// # Errors
+/// When the record cannot be read.
+pub(crate) fn read_record(record: &Record, console: &Console) -> Result<Summary, CommandFailure> {
+    let RecordReading { mut summary, damage } = read(record)?;
+    say_damage("the record", &damage, console);
+    summary.complete &= damage.is_empty();
+    Ok(summary)
 }
 
 /// The summary of a record, verdict included.

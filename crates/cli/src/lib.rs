@@ -20,12 +20,14 @@ mod import;
 mod input;
 mod measurement;
 mod noise;
+mod predict;
 mod progress;
 mod proxy;
 mod record_events;
 mod registry;
 mod relay;
 mod run;
+mod scale;
 mod serve;
 mod sides;
 mod signals;
@@ -101,10 +103,12 @@ pub fn main_with(setup: &Setup) -> ExitCode {
         CliCommand::Run(run) => run::run(&run, &command, &console),
         CliCommand::Relay(relay) => relay::run(&relay, &command, &console),
         CliCommand::Suite(suite) => suite::run(&suite.choice, &command, &console),
+        CliCommand::Scale(scale) => scale::run(&scale, &command, &console),
         CliCommand::Serve(serve) => serve::run(&serve, &console),
         CliCommand::Proxy(proxy) => proxy::run(&proxy, &console),
         CliCommand::Clean(clean) => clean::run(&clean, &console),
         CliCommand::Diagnose(diagnose) => diagnose::run(&diagnose, &console),
+        CliCommand::Predict(predict) => predict::run(&predict, &console),
         CliCommand::Noise(noise) => noise::run(&noise, &command, &console),
         CliCommand::Compare(compare) => compare::run(&compare, &console),
         CliCommand::Import(import) => import::run(&import, &console),

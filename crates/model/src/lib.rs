@@ -16,6 +16,7 @@ pub mod diagnosis;
 pub mod effective;
 pub mod engine;
 pub mod event;
+pub mod extrapolation;
 pub mod factor;
 pub mod fault;
 pub mod figures;

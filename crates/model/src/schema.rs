@@ -4,6 +4,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 
 use crate::comparison::Comparison;
 use crate::event::Event;
+use crate::extrapolation::Extrapolation;
 use crate::figures::FigureComparison;
 use crate::inventory::Inventory;
 use crate::noise::Noise;
@@ -28,6 +29,7 @@ pub fn published() -> Vec<PublishedSchema> {
         published_schema::<Comparison>("narrows.comparison.1"),
         published_schema::<DiagnosisDocument>("narrows.diagnosis.1"),
         published_schema::<Event>("narrows.event.1"),
+        published_schema::<Extrapolation>("narrows.extrapolation.1"),
         published_schema::<FigureComparison>("narrows.figures.1"),
         published_schema::<Inventory>("narrows.inventory.1"),
         published_schema::<Noise>("narrows.noise.1"),

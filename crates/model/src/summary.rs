@@ -8,6 +8,7 @@ mod law;
 mod load;
 mod quality;
 mod relay;
+mod scaling;
 mod threshold;
 mod time;
 
@@ -20,6 +21,9 @@ pub use law::{CurvePoint, Saturation, SaturationState, SegmentFit, Sweep, SweepP
 pub use load::{InFlight, KindSummary, OpenLoopSummary};
 pub use quality::{Doubt, DoubtCode, MixedFigure, Mixture, Mode, RepeatOutcome, Steadiness, WarmUpCut};
 pub use relay::{RelayPointSummary, RelayRoleSummary, RelaySummary};
+pub use scaling::{
+    RateBracket, Scaling, ScalingLawSummary, ScalingPointSummary, SharedStage, SharedStageState, StageUse,
+};
 pub use threshold::{ThresholdOutcome, ThresholdState};
 pub use time::TimeShares;
 
@@ -425,19 +429,6 @@ pub struct CellPrediction {
     pub residual_ratio: f64,
 }
 
-/// Fit over the number of clients. Absent until clients are swept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Scaling {
-    /// `usl`, `min` or `serial`.
-    pub model: String,
-    /// The model's parameters.
-    pub parameters: BTreeMap<String, f64>,
-    /// Clients at the peak; `None` without a peak.
-    pub peak_clients: Option<f64>,
-    /// Interval of the peak.
-    pub interval: Option<Interval>,
-}
-
 /// The study that a run was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudySummary {
@@ -495,8 +486,11 @@ pub struct Summary {
     pub cells: Vec<CellSummary>,
     /// The figures along each factor of a study; empty without one.
     pub sweeps: Vec<Sweep>,
-    /// Fit over clients; `None` until they are swept.
+    /// The load over its clients, of several loads the first; `None` until clients are swept.
     pub scaling: Option<Scaling>,
+    /// The same of further loads.
+    #[serde(default)]
+    pub more_scaling: Vec<Scaling>,
     /// What the segments predict.
     pub prediction: Prediction,
     /// Reasons not to rely on the run; empty where it can be.

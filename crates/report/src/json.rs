@@ -1,5 +1,6 @@
 //! A summary, a comparison, noise, or the verdict on observations, as JSON for programs: generated from the types, never from text.
 
+use narrows_model::extrapolation::Extrapolation;
 use narrows_model::figures::FigureComparison;
 use narrows_model::observation::DiagnosisDocument;
 use narrows_model::{Comparison, Noise, Summary};
@@ -47,6 +48,15 @@ pub fn figures(found: &FigureComparison) -> String {
 /// Never, as [`summary`].
 #[must_use]
 pub fn noise(found: &Noise) -> String {
+    indented(serde_json::to_string_pretty(found))
+}
+
+/// Rates of more clients than were measured as indented JSON that ends in a newline; keys are in the order of the types.
+///
+/// # Panics
+/// Never, as [`summary`].
+#[must_use]
+pub fn extrapolation(found: &Extrapolation) -> String {
     indented(serde_json::to_string_pretty(found))
 }
 

@@ -5,7 +5,7 @@
 //! the only failure is "there is no such number", and a [`StatsError`] where the caller may want to distinguish causes;
 //! nothing panics on data.
 //!
-//! Deliberately absent: the scalability law, histograms, and any presentation of numbers.
+//! Deliberately absent: histograms, and any presentation of numbers.
 //!
 //! Known answers come from SciPy and `NumPy` through `tests/known_answers/generate.py`; coverage of the intervals is
 //! compared with its nominal level on seeded data in `tests/it/coverage.rs`.
@@ -17,16 +17,19 @@ pub mod dip;
 pub mod error;
 pub mod hockney;
 pub mod interval;
+pub mod linear;
 pub mod modes;
 pub mod moments;
 pub mod mser;
 pub mod multiplicity;
+pub mod mva;
 pub mod normal;
 pub mod power;
 pub mod quantile;
 pub mod regression;
 pub mod resample;
 pub mod saturation;
+pub mod scaling;
 pub mod steady;
 pub mod student_t;
 

@@ -2,7 +2,7 @@
 //!
 //! [`plan_check`] plans `narrows check`; [`opening`] is what it measures first, [`refine`]
 //! plans what is worth measuring once a suspect is known; [`parse`]
-//! reads a study file and [`plan_study`] plans it; [`plan_relay`] plans the buffer experiment; [`observations::parse`]
+//! reads a study file and [`plan_study`] plans it; [`ScaleRequest`] makes the study of `narrows scale`; [`plan_relay`] plans the buffer experiment; [`observations::parse`]
 //! reads numbers measured elsewhere. All are pure: texts, and the facts of the machine and of the engines, are handed
 //! in. Deliberately absent: measurement, files, clocks, and any guess about how fast something is.
 #![forbid(unsafe_code)]
@@ -18,11 +18,13 @@ pub mod observations;
 mod opening;
 mod prefill;
 mod problem;
+mod quoted;
 mod redirect;
 mod refine;
 mod relay;
 mod request;
 mod rings;
+mod scale;
 pub mod schema;
 
 pub use check::plan_check;
@@ -33,9 +35,11 @@ pub use file::{Study, StudyProblem, StudyProblems, TargetProblem, parse, parse_w
 pub use opening::opening;
 pub use prefill::Prefilled;
 pub use problem::Problem;
+pub use quoted::quoted;
 pub use redirect::{redirect_files, redirect_targets, redirected};
 pub use refine::{PlannedCells, SuspectedCell, refine};
 pub use relay::{RelayRequest, plan_relay};
 pub use request::{CheckRequest, EngineFacts, RequestedServer, ServerKind};
 pub use rings::RingDemand;
+pub use scale::ScaleRequest;
 pub use schema::{FileProblem, FileProblems, nearest};

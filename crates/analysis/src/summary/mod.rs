@@ -142,6 +142,7 @@ impl<'a> Summarizer<'a> {
             cells,
             sweeps,
             scaling: None,
+            more_scaling: Vec::new(),
             prediction: Prediction::default(),
             doubts: Vec::new(),
             thresholds: Vec::new(),

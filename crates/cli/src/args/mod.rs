@@ -4,9 +4,11 @@ mod check;
 mod compare;
 mod import;
 mod noise;
+mod predict;
 mod proxy;
 mod relay;
 mod run;
+mod scale;
 mod serve;
 mod suite;
 mod value;
@@ -19,9 +21,11 @@ pub(crate) use check::{CheckArguments, CheckOp};
 pub(crate) use compare::{COMPARE_EXITS, CompareArguments};
 pub(crate) use import::{ALL_SECTIONS, ImportArguments};
 pub(crate) use noise::NoiseArguments;
+pub(crate) use predict::PredictArguments;
 pub(crate) use proxy::ProxyArguments;
 pub(crate) use relay::RelayArguments;
 pub(crate) use run::RunArguments;
+pub(crate) use scale::{ScaleAccess, ScaleArguments};
 
 pub(crate) use serve::{ServeArguments, niceness};
 pub(crate) use suite::{SuiteArguments, SuiteChoice};
@@ -46,6 +50,9 @@ pub(crate) enum CliCommand {
     Relay(Box<RelayArguments>),
     /// Run a classic benchmark, with its native output on stdout and narrows' interpretation on stderr
     Suite(SuiteArguments),
+    /// Load TARGET with more and more clients: aggregate and per-client curves, the law that they follow, what is full
+    #[command(after_help = SIZES)]
+    Scale(Box<ScaleArguments>),
 
     /// Serve an endpoint that a path can be measured to
     #[command(after_help = SIZES)]
@@ -57,6 +64,8 @@ pub(crate) enum CliCommand {
     Clean(CleanArguments),
     /// Repeat the verdict of a record, using only the record
     Diagnose(DiagnoseArguments),
+    /// Compute the rate of more clients than a record has, with intervals, or say why the record leaves it open
+    Predict(PredictArguments),
     /// Run one check several times: how much runs of the path differ with nothing changed, and what differences they show
     #[command(after_help = SIZES, mut_arg("seconds", noise::seconds_of_a_run), mut_arg("out", noise::folder_of_records), mut_arg("fail_if", |fail_if| fail_if.hide(true)))]
     Noise(Box<NoiseArguments>),

@@ -9,7 +9,7 @@ use narrows_model::{EngineId, Target};
 use narrows_study::{EngineAnswer, RingDemand, Study, StudyFacts, TargetFacts, TargetProblem};
 
 /// The facts for the plan of `study`.
-pub(super) fn facts(study: &Study, sites: &Sites) -> StudyFacts {
+pub(crate) fn facts(study: &Study, sites: &Sites) -> StudyFacts {
     let mut facts = facts_of(&study.targets(), &study.wanted(), sites);
     facts.refused_rings = study.rings().into_iter().filter_map(refused_rings).collect();
     facts

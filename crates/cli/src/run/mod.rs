@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
 use crate::measurement::{self, OutputContext, Watch, random_u64};
 use crate::{fail_if, input, token};
-pub(crate) use facts::facts_of;
+pub(crate) use facts::{facts, facts_of};
 use narrows_model::Plan;
 use narrows_study::{Study, StudyProblems};
 use sites::{Consent, Sites};
@@ -45,7 +45,7 @@ pub(crate) fn run(
 }
 
 /// Fails for a plan without a cell, as running it does.
-fn check_has_cells(plan: &Plan) -> Result<(), CommandFailure> {
+pub(crate) fn check_has_cells(plan: &Plan) -> Result<(), CommandFailure> {
     match plan.skipped.first().filter(|_| plan.cells.is_empty()) {
         None => Ok(()),
         Some(skip) => Err(CommandFailure::could_not_run(format!(
@@ -74,11 +74,10 @@ fn study(arguments: &RunArguments) -> Result<Study, CommandFailure> {
 }
 
 fn planned(study: &Study, sites: &Sites, seed: u64) -> Result<Plan, CommandFailure> {
-    let facts = facts::facts(study, sites);
-    narrows_study::plan_study(study, &facts, seed).map_err(|problems| refused(&problems))
+    narrows_study::plan_study(study, &facts(study, sites), seed).map_err(|problems| refused(&problems))
 }
 
 /// All that is wrong, each at its place.
-fn refused(problems: &StudyProblems) -> CommandFailure {
+pub(crate) fn refused(problems: &StudyProblems) -> CommandFailure {
     CommandFailure::bad_input(format!("this study cannot be run:\n\n{}", problems.render().trim_end()))
 }

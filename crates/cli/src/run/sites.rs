@@ -208,7 +208,7 @@ impl Sites {
     }
 
     /// Adds to `plan` what of each unit is written or read.
-    pub(super) fn describe_units(&self, plan: &mut Plan) {
+    pub(crate) fn describe_units(&self, plan: &mut Plan) {
         self.units.iter().for_each(|unit| unit.describe(plan));
     }
 

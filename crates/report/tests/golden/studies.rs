@@ -1,6 +1,6 @@
 //! What a study's results read as.
 
-use crate::fixtures::{cases, studies};
+use crate::fixtures::{cases, scaling, studies};
 use crate::{Case, compare};
 use narrows_model::cell::FactorValue;
 use narrows_model::counters::Role;
@@ -14,6 +14,7 @@ pub(crate) const STUDIES: &[Case] = &[
     ("study_mix", studies::mix),
     ("study_interrupted", studies::interrupted),
     ("study_wrong_data", studies::wrong_data),
+    ("study_scaling", scaling::saturated),
 ];
 
 #[test]
@@ -201,4 +202,17 @@ fn a_finding_about_cells_with_long_names_keeps_to_the_width() {
         findings.contains("path/ring") && findings.lines().all(|line| line.chars().count() <= style.width),
         "{findings}"
     );
+}
+
+#[test]
+fn rates_of_more_clients_read_as_kept() {
+    compare("extrapolation", &text::extrapolation(&scaling::extrapolation(), &Style::default()));
+}
+
+#[test]
+fn points_to_plot_have_a_field_for_each_name() {
+    let text = narrows_report::csv::scaling(&scaling::saturated());
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert!(rows.len() == 6 && rows.iter().all(|row| row.len() == rows[0].len()), "{text}");
+    assert_eq!((rows[1][3], rows[1][9], rows[5][3], rows[5][13]), ("1", "", "16", "min"));
 }

@@ -1,8 +1,8 @@
 //! The simulator's rates against queueing theory.
 
 use super::*;
+use narrows_stats::mva::{Network, QueueStation, StationKind};
 use narrows_testkit::statistics::bounds::AsymptoticBounds;
-use narrows_testkit::statistics::mva::{Network, QueueStation, StationKind};
 use proptest::prelude::*;
 
 #[test]

@@ -16,6 +16,7 @@ use narrows_stats::multiplicity::holm;
 use narrows_stats::quantile::quantile;
 use narrows_stats::resample::{BootstrapPlan, Resampler};
 use narrows_stats::saturation::{LoadPoint, SaturationVerdict, saturation};
+use narrows_stats::scaling::{ScalingParameters, ScalingPoint, fit_law, law_draws};
 
 /// Samples of known laws from the crate's seeded numbers.
 struct Normal {
@@ -372,4 +373,41 @@ fn twenty_comparisons_of_the_same_with_the_same_alarm_together_at_most_at_the_le
     }
     assert!(adjusted_alarms < 78, "{adjusted_alarms} of 1000, nominal at most 50 + 4 standard errors");
     assert!(single_alarms > 500, "without the adjustment some two thirds: {single_alarms}");
+}
+
+/// The share of drawn curves of `law` with relative errors of `noise` at `clients` of which the interval of the rate at
+/// `far` has the true one.
+fn scaling_coverage(law: ScalingParameters, clients: &[f64], noise: f64, far: f64) -> f64 {
+    let mut normal = Normal::new(20_261_125);
+    let trials = 200_u32;
+    let covered = (0..trials).filter(|trial| {
+        let points: Vec<ScalingPoint> = clients
+            .iter()
+            .map(|&clients| ScalingPoint {
+                clients,
+                rate: law.rate(clients) * (noise * normal.next()).exp(),
+                relative_error: None,
+            })
+            .collect();
+        let fit = fit_law(&points, law.law()).unwrap();
+        let plan = BootstrapPlan { resample_count: 200, ..BootstrapPlan::with_seed(u64::from(*trial)) };
+        let draws = law_draws(&points, &fit, plan).unwrap();
+        draws.interval(|drawn| Some(drawn.rate(far))).unwrap().contains(law.rate(far))
+    });
+    covered.count() as f64 / f64::from(trials)
+}
+
+#[test]
+fn intervals_of_a_scaling_law_contain_the_rate_of_four_times_the_clients_as_often_as_they_say() {
+    let clients = [1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0];
+    let laws = [
+        ScalingParameters::Usl { gamma: 100.0, alpha: 0.05, beta: 0.002 },
+        ScalingParameters::Serial { gamma: 100.0, alpha: 0.1 },
+        ScalingParameters::Min { gamma: 100.0, ceiling: 900.0 },
+    ];
+    for law in laws {
+        let found = scaling_coverage(law, &clients, 0.03, 128.0);
+        // Percentiles of two hundred draws, and parameters that cannot be below 0: nominal is 0.95.
+        assert!((0.90..=0.99).contains(&found), "{law:?}: {found}");
+    }
 }

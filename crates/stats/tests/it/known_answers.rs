@@ -15,6 +15,7 @@ use narrows_stats::multiplicity::holm;
 use narrows_stats::quantile::{median, quantile};
 use narrows_stats::regression::{DataPoint, fit_line, fit_line_of_unequal_errors, fit_weighted_line};
 use narrows_stats::resample::BootstrapPlan;
+use narrows_stats::scaling::{ScalingLaw, ScalingPoint, fit_law};
 use narrows_stats::steady::assess_window;
 use narrows_stats::{Level, normal, student_t};
 use serde_json::Value;
@@ -351,5 +352,50 @@ fn critical_bandwidths_agree_with_scipys_densities() {
 fn block_lengths_agree_with_numpy() {
     for case in cases(&answers!("block_bootstrap")) {
         close(optimal_block_len(&numbers(&case["series"])).unwrap(), number(case, "length"), 1e-9);
+    }
+}
+
+/// The rate of a law by parameters in the order of their names.
+fn rate_by(law: ScalingLaw, parameters: &[f64], clients: f64) -> f64 {
+    if law == ScalingLaw::Min {
+        return (parameters[0] * clients).min(parameters[1]);
+    }
+    let beta = parameters.get(2).copied().unwrap_or(0.0);
+    let more = clients - 1.0;
+    parameters[0] * clients / (1.0 + parameters[1] * more + beta * clients * more)
+}
+
+#[test]
+fn laws_of_scaling_agree_with_scipy() {
+    for case in cases(&answers!("scaling")) {
+        let rates = numbers(&case["rates"]);
+        let points: Vec<ScalingPoint> = numbers(&case["clients"])
+            .into_iter()
+            .zip(rates)
+            .map(|(clients, rate)| ScalingPoint { clients, rate, relative_error: None })
+            .collect();
+        for law in ScalingLaw::ALL {
+            let expected = &case["laws"][law.name()];
+            let found = fit_law(&points, law).unwrap();
+            // SciPy searches; the minimum has its corner on a grid. Never worse than either, and hardly better.
+            let rss = number(expected, "rss");
+            assert!(
+                found.residual <= rss * (1.0 + 1e-9),
+                "{} {}: {}",
+                case["name"],
+                law.name(),
+                found.residual
+            );
+            close(found.residual, rss, 1e-4);
+            let tolerance = if law == ScalingLaw::Min { 1e-3 } else { 1e-4 };
+            let parameters = numbers(&expected["parameters"]);
+            for clients in numbers(&case["clients"]).into_iter().chain([1.0, 100.0]) {
+                close(found.parameters.rate(clients), rate_by(law, &parameters, clients), tolerance);
+            }
+            match (found.aicc, expected["aicc"].as_f64()) {
+                (Some(found), Some(expected)) => assert!((found - expected).abs() < 1e-2),
+                (found, expected) => assert_eq!(found, expected),
+            }
+        }
     }
 }

@@ -464,10 +464,69 @@ def steady_window():
     write("steady_window", cases)
 
 
+def scaling():
+    """Laws of a rate over clients: least squares of logarithms, from many starts, with bounds at 0."""
+    rng = np.random.default_rng(20261125)
+    published = {
+        # Gunther's data of SPEC SDM91 and of a ray tracer, as in R's package usl.
+        "specsdm91": ([1, 18, 36, 72, 108, 144, 216], [64.9, 995.9, 1652.4, 1853.2, 1828.9, 1775.0, 1702.2]),
+        "raytracer": ([1, 4, 8, 12, 16, 20, 24, 28, 32, 48, 64], [20, 78, 130, 170, 190, 200, 210, 230, 260, 280, 310]),
+    }
+    n = np.array([1, 2, 4, 8, 16, 32, 64], float)
+    drawn = {
+        "ceiling": (n, np.minimum(90e6 * n, 420e6) * np.exp(rng.normal(0, 0.03, len(n)))),
+        "amdahl": (n, 1e3 * n / (1 + 0.08 * (n - 1)) * np.exp(rng.normal(0, 0.03, len(n)))),
+        "linear": (n, 7.0 * n * np.exp(rng.normal(0, 0.03, len(n)))),
+        "falling": (n[:6], 50 * n[:6] / (1 + 0.2 * (n[:6] - 1) + 0.05 * n[:6] * (n[:6] - 1)) * np.exp(rng.normal(0, 0.03, 6))),
+        "level": (n[2:], 12.0 * np.exp(rng.normal(0, 0.02, 5))),
+    }
+
+    def usl(p, c):
+        return p[0] * c / (1 + p[1] * (c - 1) + p[2] * c * (c - 1))
+
+    laws = {
+        "usl": (3, usl, [(0, np.inf), (0, np.inf), (0, np.inf)]),
+        "serial": (2, lambda p, c: usl([p[0], p[1], 0.0], c), [(0, np.inf), (0, np.inf)]),
+    }
+    cases = []
+    for name, (clients, rates) in {**published, **drawn}.items():
+        c, x = np.asarray(clients, float), np.asarray(rates, float)
+        first = x[0] / c[0]
+        case = {"name": name, "clients": c.tolist(), "rates": x.tolist(), "laws": {}}
+        for law, (count, rate, bounds) in laws.items():
+            best = None
+            for start in itertools.product([first, 0.5 * first, 2 * first], [1e-6, 1e-3, 0.05, 0.5], [1e-8, 1e-5, 1e-3, 0.05]):
+                begin = np.array(start[:count])
+                unit = np.array([first, 1.0, 1.0][:count])
+                found = optimize.least_squares(lambda p: np.log(rate(p * unit, c)) - np.log(x), begin / unit,
+                                               bounds=([0.0] * count, [np.inf] * count), xtol=1e-15, ftol=1e-15, gtol=1e-15)
+                if best is None or found.cost < best.cost:
+                    best = found
+            parameters = (best.x * unit).tolist()
+            case["laws"][law] = {"parameters": parameters, "rss": float(2 * best.cost)}
+        # The corner anywhere: for each place of it the two logarithms are a linear problem.
+        best = (np.inf, None)
+        for corner in np.exp(np.linspace(np.log(c[0]), np.log(c[-1]), 40001)):
+            # ln X = g + ln min(N, corner): one mean.
+            shape = np.log(np.minimum(c, corner))
+            g = (np.log(x) - shape).mean()
+            rss = ((np.log(x) - shape - g) ** 2).sum()
+            if rss < best[0]:
+                best = (rss, [float(np.exp(g)), float(np.exp(g) * corner)])
+        case["laws"]["min"] = {"parameters": best[1], "rss": float(best[0])}
+        for law, fit in case["laws"].items():
+            k, m = len(fit["parameters"]) + 1, len(c)
+            fit["aicc"] = m * np.log(fit["rss"] / m) + 2 * k + (2 * k * (k + 1) / (m - k - 1) if m > k + 1 else np.nan)
+            if not np.isfinite(fit["aicc"]):
+                fit["aicc"] = None
+        cases.append(case)
+    write("scaling", cases)
+
+
 if __name__ == "__main__":
     for make in (quantiles, moments, student_t, intervals, mser, steady, autocorrelation, regression, hockney,
                  mva, logistic, reliability, goodness,
                  hockney_errors, mixture, block_bootstrap, prediction, ratio,
-                 unequal_errors, log_ratio, steady_window):
+                 unequal_errors, log_ratio, steady_window, scaling):
         make()
     write("versions", {"numpy": np.__version__, "scipy": scipy.__version__, "diptest": diptest.__version__})

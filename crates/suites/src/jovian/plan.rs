@@ -196,9 +196,9 @@ fn files(request: &Request) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::super::request::tests::request;
-    use super::super::studies::quoted;
     use super::*;
     use narrows_model::workload::Acknowledgement;
+    use narrows_study::quoted;
 
     fn planned(request: &Request) -> Plan {
         let studies = Studies::new(request).unwrap();

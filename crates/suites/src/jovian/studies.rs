@@ -7,8 +7,7 @@ use super::request::Request;
 use narrows_model::target::Stripe;
 use narrows_model::workload::Acknowledgement;
 use narrows_model::{EngineId, Layer, Target};
-use narrows_study::{Problem, Study, parse};
-use std::fmt::Write;
+use narrows_study::{Problem, Study, parse, quoted};
 
 /// The study of each configuration.
 #[derive(Debug, Clone)]
@@ -123,18 +122,4 @@ fn text(request: &Request, label: Label, target: &Target) -> String {
         format!("trials = {}", request.trials),
     ]);
     lines.join("\n") + "\n"
-}
-
-/// `text` as a string of TOML.
-pub(super) fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => out.extend(['\\', letter]),
-            // Writing into a string cannot fail.
-            control if control.is_control() => drop(write!(out, "\\U{:08X}", u32::from(control))),
-            plain => out.push(plain),
-        }
-    }
-    out + "\""
 }

@@ -1,8 +1,8 @@
 //! Asymptotic bounds of a closed network: what no queueing discipline can beat.
 //!
-//! It deliberately gives no estimate between the bounds: see [`super::mva`].
+//! It deliberately gives no estimate between the bounds: see [`narrows_stats::mva`].
 
-use super::mva::Network;
+use narrows_stats::mva::Network;
 
 /// The limits that service demands alone put on a network.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,8 +74,8 @@ impl AsymptoticBounds {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mva::{Network, QueueStation, StationKind};
     use super::AsymptoticBounds;
+    use narrows_stats::mva::{Network, QueueStation, StationKind};
 
     fn bounds(demands_s: &[f64], think_s: f64) -> AsymptoticBounds {
         let stations =

@@ -2,8 +2,8 @@
 //!
 //! It deliberately scales no features and selects none: the caller gives comparable numbers.
 
-use super::linear::solve_positive_definite;
 use narrows_stats::error::{StatsError, require_finite};
+use narrows_stats::linear::solve_positive_definite;
 
 /// The most features a model may have; the normal equations are solved densely.
 pub const FEATURE_LIMIT: usize = 8;

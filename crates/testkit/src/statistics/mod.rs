@@ -5,8 +5,6 @@
 
 pub mod bounds;
 pub mod goodness;
-mod linear;
 pub mod logistic;
-pub mod mva;
 pub mod reliability;
 pub mod verdicts;

@@ -1,10 +1,10 @@
 //! Statistics of tests against `SciPy`, `NumPy` or exact enumeration; `crates/stats/tests/known_answers/generate.py` made the
 //! numbers.
 
+use narrows_stats::mva::{Network, QueueStation, StationKind};
 use narrows_testkit::statistics::bounds::AsymptoticBounds;
 use narrows_testkit::statistics::goodness::{dispersion, exponential, kolmogorov_smirnov, uniform};
 use narrows_testkit::statistics::logistic::{Example, fit_logistic};
-use narrows_testkit::statistics::mva::{Network, QueueStation, StationKind};
 use narrows_testkit::statistics::reliability::{Forecast, brier_score, reliability_table};
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! Properties of the statistics of tests.
 
+use narrows_stats::mva::{Network, QueueStation, StationKind};
 use narrows_testkit::statistics::bounds::AsymptoticBounds;
 use narrows_testkit::statistics::logistic::{Example, fit_logistic};
-use narrows_testkit::statistics::mva::{Network, QueueStation, StationKind};
 use narrows_testkit::statistics::reliability::{Forecast, brier_score, reliability_table};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -7,6 +7,7 @@ mod head;
 mod kinds;
 mod open_loop;
 mod rows;
+mod scaling;
 mod sweep;
 
 use super::evidence::PageContext;
@@ -28,6 +29,7 @@ pub fn study(summary: &Summary, style: &Style) -> String {
     let sweep = SweepCells::from_summary(summary);
     let mut parts = vec![
         head::render(summary, style),
+        scaling::render(summary, style),
         rows::render(&sweep, style),
         kinds::render(&sweep, style),
         open_loop::render(&sweep, style),

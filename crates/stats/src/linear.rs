@@ -7,9 +7,16 @@ const PIVOT_TOLERANCE: f64 = 1e-13;
 
 /// The x with `matrix` · x = `right`; `None` when the matrix is not positive definite.
 ///
+/// # Shape
+/// `matrix` is square and as large as `right`, its lower triangle set; a smaller one panics.
+///
+/// # Panics
+/// Where a row of `matrix` is too short for `right`.
+///
 /// # Source
 /// Cholesky's factorisation, in place: the lower triangle of `matrix` becomes L with L · Lᵀ = `matrix`.
-pub(crate) fn solve_positive_definite(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Vec<f64>> {
+#[must_use]
+pub fn solve_positive_definite(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Vec<f64>> {
     let size = right.len();
     for i in 0..size {
         for j in 0..=i {

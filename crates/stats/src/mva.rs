@@ -4,7 +4,7 @@
 
 use std::num::NonZeroU32;
 
-use narrows_stats::error::{StatsError, require_finite};
+use crate::error::{StatsError, require_finite};
 
 /// What a station does with several requests at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,8 @@ pub struct QueueStation {
 
 impl QueueStation {
     /// The part of the demand at which requests wait for each other, after Seidmann's transformation.
-    pub(crate) fn queueing_s(&self) -> f64 {
+    #[must_use]
+    pub fn queueing_s(&self) -> f64 {
         match self.kind {
             StationKind::Queue => self.demand_s,
             StationKind::Delay => 0.0,
@@ -129,6 +130,24 @@ impl Network {
         (1..=most_in_flight).map(|in_flight| self.step(in_flight, &mut waiting)).collect()
     }
 
+    /// The rates of [`Network::solve`] alone.
+    ///
+    /// # Cost
+    /// O(stations · `most_in_flight`) in time, O(`most_in_flight`) in memory.
+    #[must_use]
+    pub fn rates(&self, most_in_flight: u32) -> Vec<f64> {
+        let delay_s: f64 = self.think_s + self.stations.iter().map(QueueStation::delay_s).sum::<f64>();
+        let queueing: Vec<f64> = self.stations.iter().map(QueueStation::queueing_s).collect();
+        let mut waiting = vec![0.0; queueing.len()];
+        let step = |in_flight: u32| {
+            let stays = || queueing.iter().zip(&waiting).map(|(demand_s, queue)| demand_s * (1.0 + queue));
+            let rate = f64::from(in_flight) / (delay_s + stays().sum::<f64>());
+            waiting = stays().map(|stay_s| rate * stay_s).collect();
+            rate
+        };
+        (1..=most_in_flight).map(step).collect()
+    }
+
     /// One step of the recursion; `waiting` is the queue of each station's queueing part, before and after.
     fn step(&self, in_flight: u32, waiting: &mut [f64]) -> NetworkLoad {
         let parts: Vec<(f64, f64)> = self
@@ -156,7 +175,7 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::{Network, QueueStation, StationKind};
-    use narrows_stats::StatsError;
+    use crate::error::StatsError;
 
     fn queue(demand_s: f64) -> QueueStation {
         QueueStation { demand_s, kind: StationKind::Queue }
@@ -185,6 +204,15 @@ mod tests {
         let loads = network.solve(200);
         assert_eq!((loads[0].in_flight, loads[0].response_s), (1, 1.0));
         assert!((loads[199].rate_per_s - 4.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn rates_alone_are_those_of_the_whole_solution() {
+        let kind = StationKind::Servers(4.try_into().unwrap());
+        let network = Network::new(vec![queue(0.3), QueueStation { demand_s: 1.0, kind }], 0.2).unwrap();
+        let whole: Vec<f64> = network.solve(40).iter().map(|load| load.rate_per_s).collect();
+        let rates = network.rates(40);
+        assert!(rates.len() == 40 && rates.iter().zip(&whole).all(|(a, b)| (a / b - 1.0).abs() < 1e-12));
     }
 
     #[test]

@@ -1,0 +1,93 @@
+//! `narrows scale`: one load by more and more clients, as a study that it makes itself.
+//!
+//! Not here: the run of a study, which is that of `narrows run`, and what the curve shows, which is `analysis`'.
+
+use crate::args::{CheckOp, ScaleAccess, ScaleArguments};
+use crate::console::Console;
+use crate::exit::{CommandFailure, Exit};
+use crate::input;
+use crate::measurement::{self, OutputContext, Watch, random_u64};
+use crate::run::sites::{Consent, Sites};
+use crate::run::{check_has_cells, facts, refused};
+use crate::token;
+use narrows_model::{Op, Plan, Summary};
+use narrows_study::{Problem, ScaleRequest};
+use narrows_sys::file::check_to_append;
+use std::path::Path;
+
+/// Runs the command.
+pub(crate) fn run(
+    arguments: &ScaleArguments,
+    command: &[String],
+    console: &Console,
+) -> Result<Exit, CommandFailure> {
+    let context = OutputContext { output: &arguments.output, command, console };
+    let watch = Watch::start(console)?;
+    let request = request(arguments);
+    let first = request.first_study().map_err(|problems| wrong(&problems))?;
+    let plot_data = arguments.plot_data.as_deref();
+    if let Some(path) = plot_data.filter(|path| !input::is_stdin(path) && !arguments.output.plan) {
+        check_to_append(path).map_err(|error| CommandFailure::bad_input(format!("--plot-data: {error}")))?;
+    }
+    let seed = arguments.seed.map_or_else(random_u64, Ok)?;
+    let token = token::read(arguments.token_file.as_deref())?;
+    let consent = Consent { plan_only: arguments.output.plan, overwrite: &arguments.overwrite_lun };
+    let sites = Sites::examine(&first.targets(), token.as_deref(), &watch, consent)?;
+    for leftover in sites.leftovers() {
+        console.say(&leftover);
+    }
+    let mut plan = planned(&request, &sites, seed)?;
+    sites.describe_units(&mut plan);
+    if arguments.output.plan {
+        context.print_plan(&plan)?;
+        return check_has_cells(&plan).map(|()| Exit::Done);
+    }
+    let finished = sites.run(plan, token, Vec::new(), &watch, context)?;
+    match plot_data {
+        None => measurement::conclude(finished, context),
+        Some(path) => measurement::finish(finished, context, &mut |summary| show(summary, path, context)),
+    }
+}
+
+fn request(arguments: &ScaleArguments) -> ScaleRequest {
+    let op = |op: &CheckOp| match op {
+        CheckOp::Read => Op::Read,
+        CheckOp::Write => Op::Write,
+    };
+    ScaleRequest {
+        target: arguments.target.clone(),
+        clients: arguments.clients.clone(),
+        ops: arguments.op.iter().map(op).collect(),
+        block: arguments.block,
+        depth: arguments.depth,
+        file: arguments.file,
+        max_bytes_per_s: arguments.max_rate.map(|rate| rate.0),
+        direct: arguments.access.map(|access| access == ScaleAccess::Direct),
+        seconds: arguments.seconds,
+        cell_seconds: arguments.cell_seconds,
+        trials: arguments.trials,
+    }
+}
+
+fn planned(request: &ScaleRequest, sites: &Sites, seed: u64) -> Result<Plan, CommandFailure> {
+    let first = request.first_study().map_err(|problems| wrong(&problems))?;
+    let study = request.study(&facts(&first, sites)).map_err(|problems| wrong(&problems))?;
+    narrows_study::plan_study(&study, &facts(&study, sites), seed).map_err(|problems| refused(&problems))
+}
+
+/// The text, and the points in their file; or the points in place of the text.
+fn show(summary: &Summary, path: &Path, context: OutputContext<'_>) -> Result<(), CommandFailure> {
+    let points = narrows_report::csv::scaling(summary);
+    if input::is_stdin(path) {
+        return context.console.result(&points);
+    }
+    std::fs::write(path, points).map_err(|error| {
+        CommandFailure::could_not_run(format!("--plot-data: write to {}: {error}", path.display()))
+    })?;
+    context.console.result(&crate::diagnose::reading(summary, &context.style()))
+}
+
+fn wrong(problems: &[Problem]) -> CommandFailure {
+    let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    CommandFailure::bad_input(format!("this cannot be run:\n  {}", lines.join("\n  ")))
+}
