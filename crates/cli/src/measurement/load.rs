@@ -94,11 +94,6 @@ pub(super) fn say_loss(console: &Console, loss: &PeerLoss) {
     }
 }
 
-/// What was measured so far; `None` where the record cannot be read, and the run ends with what it has.
-pub(super) fn so_far(recording: &Recording<'_>) -> Option<Summary> {
-    summary_of(&recording.writer.record().ok()?).ok()
-}
-
 impl Sink for Recording<'_> {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
         self.writer.event(event)?;
