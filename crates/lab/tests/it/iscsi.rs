@@ -210,7 +210,8 @@ fn what_a_killed_run_left_is_cleared_by_the_next_and_data_of_others_stays() {
     killed.kill9().unwrap();
     assert!(!server.is_empty());
     let mut interrupted = start_run(&lab, "interrupted", &text, &[]);
-    pause(Duration::from_millis(1500));
+    // A claim waits 2 s where the target does not compare and write.
+    pause(Duration::from_millis(4500));
     // Twice: the first one waits for the end of the cell.
     interrupted.interrupt().unwrap();
     pause(Duration::from_millis(200));

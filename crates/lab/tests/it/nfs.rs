@@ -147,13 +147,16 @@ fn what_a_killed_run_left_is_removed_by_the_next_and_an_interrupted_one_leaves_n
 fn a_folder_of_another_user_stays_whichever_run_its_marker_names() {
     let Some(lab) = lab_with_nfs() else { return };
     let folder = export(&lab);
-    let server = Ganesha::start(&lab, 1, &folder, OPEN);
+    let mut server = Ganesha::start(&lab, 1, &folder, OPEN);
     let text = study(&server.target("/data"), "\"at_end\"", 5);
     let mut killed = start_run(&lab, "killed", &text);
     let left = wait_for_own_folder(&folder);
     wait_until(|| left.join("data-0").exists());
     killed.kill9().unwrap();
+    // The server remembers owners for a minute.
+    server.kill();
     std::os::unix::fs::chown(&left, Some(OTHER_USER), None).unwrap();
+    server.start_again();
     let mut next = start_run(&lab, "next", &study(&server.target("/data"), "\"at_end\"", 1));
     next.wait(SOON).unwrap();
     assert!(left.join("made-by-narrows").exists() && left.join("data-0").exists());
