@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 use narrows_model::{Bytes, Target};
 use std::path::PathBuf;
 
-const TARGET_HELP: &str = "A folder, a file (only read), an export or an endpoint: PATH, nfs://HOST/EXPORT/PATH, \
-                           tcp://HOST:PORT/disk, tcp://HOST:PORT/memory";
+const TARGET_HELP: &str = "A folder, a file (only read), an export, a LUN, a bucket or an endpoint: PATH, \
+                           nfs://HOST/EXPORT/PATH, iscsi://HOST/IQN/LUN, s3://BUCKET/PREFIX, tcp://HOST:PORT/disk, tcp://HOST:PORT/memory";
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CheckArguments {
@@ -53,6 +53,10 @@ pub(crate) struct CheckArguments {
     /// Change what is blamed afterwards, and measure whether the path moves as predicted
     #[arg(long)]
     pub(crate) confirm: bool,
+    /// Serial number of a LUN (iscsi://) whose content may be overwritten; without it a LUN that holds anything is only
+    /// read
+    #[arg(long, value_name = "SERIAL")]
+    pub(crate) overwrite_lun: Vec<String>,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }
