@@ -14,6 +14,7 @@ pub use regime::{Regime, RegimeKind};
 use crate::facts::flags::{ONE_GROUP, has};
 use crate::facts::network::loopback;
 use narrows_model::counters::Role;
+use narrows_model::engine::ProtocolProbe;
 use narrows_model::server::ServerFacts;
 use narrows_model::summary::{CellSummary, RoleCpu};
 use narrows_model::{Cut, Segment, Summary, Target};
@@ -88,6 +89,15 @@ impl<'a> SummaryView<'a> {
     #[must_use]
     pub fn speaks_protocol(&self) -> bool {
         matches!(self.summary.target.form(), Target::Scheme { engine, .. } if engine.declaration().stores_data)
+    }
+
+    /// How the protocol shows where the path narrows, in its own words; `None` of any other path.
+    #[must_use]
+    pub fn probe(&self) -> Option<&'static ProtocolProbe> {
+        match self.summary.target.form() {
+            Target::Scheme { engine, .. } => engine.declaration().probe.as_ref(),
+            _ => None,
+        }
     }
 
     /// Whether there is a network between client and storage that the run could measure.

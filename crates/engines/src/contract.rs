@@ -114,6 +114,21 @@ pub trait OwnPlace: Send + std::fmt::Debug {
     fn notes(&self) -> &[String];
 }
 
+/// What is at a target that is no path of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlaceFound {
+    /// Something to make files or objects in.
+    Folder {
+        /// Room for files of this user; `None` where the server does not report it.
+        free_bytes: Option<Bytes>,
+    },
+    /// A file or an object with something in it.
+    File {
+        /// Its length.
+        length: Bytes,
+    },
+}
+
 /// What a place of our own is made with.
 pub struct PlaceRequest<'a> {
     /// Makes its name unique.
@@ -163,6 +178,21 @@ pub trait EngineFactory: Send + Sync {
     /// # Errors
     /// When the state could not be reached.
     fn bring_cache_to(&self, spec: &OpenSpec, state: CacheState) -> Result<Option<f64>, EngineError>;
+
+    /// What is at `target`, without changing anything there.
+    ///
+    /// # Errors
+    /// When it cannot be reached or is nothing to make or read files in; always of engines whose targets are paths of this
+    /// machine, endpoints or units.
+    fn examine(
+        &self,
+        target: &Target,
+        _clock: Arc<dyn Clock>,
+        _timeout_ns: u64,
+    ) -> Result<PlaceFound, EngineError> {
+        Err(EngineError::new(ErrorKind::Unsupported, "examine", target.to_string())
+            .detail("it has no files or objects of its own"))
+    }
 
     /// Makes a place of our own in `target`; `None` where targets of this engine need none, or are paths of this machine.
     ///

@@ -5,6 +5,7 @@
 //! Deliberately absent: any async runtime, and any substitution of what was asked for by something else.
 #![forbid(unsafe_code)]
 
+pub mod arrivals;
 pub mod clock;
 mod connections;
 pub mod contract;
@@ -49,7 +50,7 @@ pub mod conformance;
 
 pub use clock::{Clock, MonotonicClock, Tick, VirtualClock};
 pub use contract::{
-    Engine, EngineFactory, OpenSpec, OwnPlace, PlaceRequest, ProtocolCounters, WorkerContext,
+    Engine, EngineFactory, OpenSpec, OwnPlace, PlaceFound, PlaceRequest, ProtocolCounters, WorkerContext,
 };
 pub use error::{EngineError, ErrorKind};
 pub use registry::EngineRegistry;

@@ -132,13 +132,11 @@ pub(crate) fn hot_blocks(path: &Workload, least_bytes: u64) -> Workload {
     Workload { file_bytes: Bytes(needed / block * block), sync: SyncPolicy::None, ..unpaced(path) }
 }
 
-/// As many requests in flight, over twice as many connections; `None` for a single request.
-pub(crate) fn more_connections(path: &Workload) -> Option<Workload> {
-    let load = Workload {
-        workers: path.workers.saturating_mul(2),
-        queue_depth: path.queue_depth / 2,
-        ..path.clone()
-    };
+/// As many requests in flight, over twice as many connections, or twice as many where each has a connection of its own;
+/// `None` for a single request.
+pub(crate) fn more_connections(path: &Workload, connection_per_request: bool) -> Option<Workload> {
+    let queue_depth = if connection_per_request { path.queue_depth } else { path.queue_depth / 2 };
+    let load = Workload { workers: path.workers.saturating_mul(2), queue_depth, ..path.clone() };
     (path.queue_depth > 1).then_some(load)
 }
 

@@ -66,6 +66,8 @@ pub struct CheckRequest {
     pub deep: bool,
     /// Length of the target where it is a file that exists: it is only ever read.
     pub existing_file: Option<Bytes>,
+    /// Why what exists is only read, where there is more to say of it.
+    pub read_only_reason: Option<String>,
     /// Free space for test files: the path's, or the endpoint's store (its quota, where that is less).
     pub free_bytes: Option<Bytes>,
     /// Memory of this machine that a page cache can use.
@@ -94,6 +96,7 @@ impl CheckRequest {
             max_bytes_per_s: None,
             deep: false,
             existing_file: None,
+            read_only_reason: None,
             free_bytes: None,
             memory_bytes: None,
             engines: EngineFacts::default(),

@@ -98,7 +98,7 @@ fn by_arrival(cell: &CellSummary) -> Option<WireUse> {
         _ => WireState::Open,
     };
     let text = format!(
-        "{}: {} in all, and nine of ten replies arrive at no more than {} from their first byte to their last ({})",
+        "{}: {} in all, and nine of ten long replies arrive at no more than {} while their bytes come ({})",
         cell.id,
         text::network_rate(rate),
         text::network_rate(arrival),
@@ -190,8 +190,15 @@ pub(crate) fn best<'v>(view: &SummaryView<'v>, cell: &CellSummary) -> Option<Wir
 
 /// What as many requests in flight over twice as many connections gain; `None` where that was not measured.
 pub(crate) fn more_connections(view: &SummaryView<'_>, cell: &CellSummary) -> Option<RateGain> {
-    let found = view.ceiling(Cut::MoreConnections, cell).filter(|found| found.same_settings)?;
-    RateGain::between(cell, found.cell)
+    // As many requests; where each needs a connection of its own, twice as many.
+    let factor = if view.probe()?.connection_per_request { 2 } else { 1 };
+    let is_beside = |other: &&CellSummary| {
+        other.cut == Cut::MoreConnections
+            && (other.op, other.block_bytes) == (cell.op, cell.block_bytes)
+            && other.in_flight.configured == cell.in_flight.configured.saturating_mul(factor)
+    };
+    let found = view.summary.cells.iter().find(is_beside).filter(|_| cell.cut == Cut::Path)?;
+    RateGain::between(cell, found)
 }
 
 /// Whether each request is a write that returns once it is durable.

@@ -23,9 +23,9 @@ pub(super) static RULE: Rule = Rule {
                  durable though nobody asked for it, or its file system is slow to take writes.",
     formula: "one in flight: (T(durable) - T(unstable)) / T(durable) >= 0.5; else (T(unstable, hot) - T(read, hot)) / T \
               >= 0.5, T(unstable, hot) >= 0.5 x T, wire not full",
-    source: "RFC 1813, section 3.3.7, on the stability of WRITE; substitution of one stage (Denning and Buzen 1978)",
+    source: "RFC 1813, section 3.3.7, on the stability of WRITE; SBC-3, section 5, on FUA; substitution of one stage (Denning and Buzen 1978)",
     example: "4 KiB FILE_SYNC writes one at a time: 4.1 ms, UNSTABLE 0.2 ms: 95 %",
-    how_to_measure: Some("check nfs://HOST/EXPORT/PATH with writes (--op write)"),
+    how_to_measure: Some("check nfs://HOST/EXPORT/PATH or iscsi://HOST/IQN/LUN with writes (--op write)"),
     how_to_write: None,
     run,
 };
@@ -43,10 +43,9 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 fn asked_for(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
     let early = protocol::early(view, cell).filter(|_| protocol::is_durable_each(cell))?;
     let part_s = (time_per_op_s(cell)? - time_per_op_s(early)?).max(0.0);
-    let shown = EvidenceSource {
-        counter: "FILE_SYNC against UNSTABLE writes",
-        command: "nfsstat -s (on the server)",
-    };
+    let probe = view.probe()?;
+    let counter = format!("{} against {} writes", probe.durable, probe.early);
+    let shown = EvidenceSource { counter: &counter, command: probe.server_command };
     let verdict = method::time_share(RULE.segment, cell, part_s, "making a write durable", shown)?;
     Some(verdict.with_confidence_max(INFERRED_CONFIDENCE))
 }
@@ -69,7 +68,9 @@ fn forced(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> 
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::TimeShare, share);
     let verdict =
         verdict.with_confidence_max(INFERRED_CONFIDENCE).with_load_error(method::joint_error(cell, hot));
-    Some(verdict.with_evidence(text, "UNSTABLE writes and reads of hot blocks", "nfsstat -s (on the server)"))
+    let probe = view.probe()?;
+    let counter = format!("{} writes and reads of hot blocks", probe.early);
+    Some(verdict.with_evidence(text, &counter, probe.server_command))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     definition: "A storage protocol is spoken to a server on which nothing of ours runs. The same requests in flight, \
                  spread over twice as many connections, move clearly more: what all connections share has room, and one \
                  connection's window, its slots or the server's thread for it has none. Which of these is not seen, \
-                 which limits the confidence. Nothing is said where one connection moves hot blocks clearly faster, or where each \
+                 which limits the confidence. Where each request has a connection of its own (S3), more of them only clear it. Nothing is said where one connection moves hot blocks clearly faster, or where each \
                  write waits for its commit.",
     formula: "rate over twice the connections, as many in flight >= 1.1 x rate, and above two standard errors; rate \
               >= 0.7 x hot blocks",
@@ -45,13 +45,17 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     if memory.is_some_and(|share| share < FREE_RATIO) || protocol::is_slow_to_write(view, cell) {
         return None;
     }
+    let per_request = view.probe().is_some_and(|probe| probe.connection_per_request);
     let stance = match gain {
+        // More connections are more requests there: whether the one or the other was missing is not seen.
+        gain if gain.is_real() && per_request => Stance::Open,
         gain if gain.is_real() => Stance::Limits,
         gain if gain.is_none() => Stance::Clears,
         _ => return None,
     };
+    let requests = if per_request { "twice as many" } else { "as many" };
     let text = format!(
-        "{}: as many requests over twice as many connections give {:.2} times the rate",
+        "{}: {requests} requests over twice as many connections give {:.2} times the rate",
         cell.id, gain.ratio
     );
     let load = if stance == Stance::Limits { 1.0 } else { (1.0 / gain.ratio.max(1.0)).min(1.0) * 0.5 };
@@ -82,5 +86,23 @@ mod tests {
     fn the_same_rate_over_more_connections_clears_it() {
         let wire = spoken(|cell| cell.arrival(1.05).over_more_connections(1.0));
         assert_eq!(named(&wire, "bulk read"), [Segment::NetworkBandwidth]);
+    }
+
+    /// The same summary as of a bucket, where a request has a connection of its own.
+    fn of_bucket(gain: f64) -> Vec<Segment> {
+        let mut summary = spoken(|cell| cell.arrival(1.05).over_more_connections(gain));
+        summary.target = "s3://bucket/prefix".parse().unwrap();
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == narrows_model::Cut::MoreConnections) {
+            cell.in_flight.configured *= 2;
+        }
+        summary.diagnosis = crate::diagnose(&summary);
+        named(&summary, "bulk read")
+    }
+
+    #[test]
+    fn where_each_request_has_a_connection_more_of_them_only_clear_it() {
+        assert_eq!(of_bucket(1.0), [Segment::NetworkBandwidth]);
+        assert!(!of_bucket(2.0).contains(&Segment::ClientConnection));
+        assert!(!of_bucket(2.0).contains(&Segment::NetworkBandwidth), "the wire had room for more");
     }
 }

@@ -57,9 +57,14 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         _ => Stance::Open,
     };
     let what = match (reads(cell.op), is_durable_each) {
-        (true, _) => "from the server's memory",
-        (false, false) => "into the server's memory, without the COMMIT,",
-        (false, true) => "not durable",
+        (true, _) => "from the server's memory".to_owned(),
+        (false, false) => {
+            format!(
+                "into the server's memory, without the {},",
+                view.probe().map_or("commit", |probe| probe.commit)
+            )
+        }
+        (false, true) => "not durable".to_owned(),
     };
     let text = format!(
         "{}: a request takes {}, one {what} {}: {} is spent behind it",

@@ -58,7 +58,8 @@ fn single(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option
         None => verdict,
         Some(round_trip_s) => {
             let text = format!(
-                "the protocol's cheapest round trip takes {}, of which the network takes {}",
+                "the protocol's cheapest round trip ({}) takes {}, of which the network takes {}",
+                view.probe().map_or("an empty call", |probe| probe.round_trip),
                 text::seconds(round_trip_s),
                 text::seconds(network_s.min(round_trip_s)),
             );

@@ -91,13 +91,18 @@ pub(crate) fn prepare(
     };
     let token = token::read(arguments.token_file.as_deref())?;
     // Not the seed: a run with a seed can be repeated beside what a killed one left.
-    let resolved =
-        ResolvedTarget::resolve(arguments, random_u64()?, watch.clock_resolution_ns, &watch.clock)?;
+    let mut resolved = ResolvedTarget::resolve(arguments, random_u64()?, watch)?;
     if let Some(console) = console {
         resolved.leftovers(arguments).iter().for_each(|leftover| console.say(leftover));
     }
     let server = CheckServer::from_arguments(arguments, &resolved, token.as_deref(), &watch.clock)?;
     let mut plan = request::plan(arguments, &resolved, server.as_ref(), seed, &watch.clock)?;
     fail_if::set(&mut plan, &arguments.fail_if)?;
+    let notes = resolved.claim_unit(&mut plan, arguments.output.plan, watch)?;
+    if let Some(console) = console {
+        for note in &notes {
+            console.say(note);
+        }
+    }
     Ok(PreparedCheck { server, resolved, plan })
 }

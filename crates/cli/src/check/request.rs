@@ -59,6 +59,10 @@ fn request(
     if let ResolvedTargetKind::File { length } = resolved.kind() {
         request.existing_file = Some(*length);
     }
+    if let Some(unit) = resolved.unit() {
+        request.existing_file = unit.read_length();
+        request.read_only_reason = unit.read_only_reason();
+    }
     request.engines.path = path_capabilities(resolved, &arguments.target);
     if let Some(server) = server {
         request.server = server.as_planned();

@@ -1,24 +1,24 @@
-//! What TARGET is: a folder to make test files in, a file that is only read, an endpoint, or what an NFS server exports.
+//! What TARGET is: a folder to make test files in, a file that is only read, an endpoint, or what a server of a storage
+//! protocol has.
 
 use crate::args::CheckArguments;
 use crate::exit::CommandFailure;
-use crate::measurement::{self, PathFound};
-use narrows_engines::nfs::NfsFound;
+use crate::measurement::units::{self, UnitSite};
+use crate::measurement::{self, PathFound, Watch};
 use narrows_engines::psync::TestFolder;
-use narrows_engines::{Clock, OwnPlace};
-use narrows_model::{Bytes, EngineId, Inventory, Layer, NfsAddress, Target, Via};
+use narrows_engines::{Clock, OwnPlace, PlaceFound};
+use narrows_model::{Bytes, EngineId, Inventory, Layer, Plan, Target, Via};
+use narrows_study::redirect_targets;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What TARGET turned out to be, with the inventory of this machine.
-#[derive(Debug)]
 pub(crate) struct ResolvedTarget {
     kind: ResolvedTargetKind,
     inventory: Inventory,
 }
 
 /// What TARGET turned out to be.
-#[derive(Debug)]
 pub(crate) enum ResolvedTargetKind {
     /// A folder; the load makes a folder for its test files inside it.
     Folder {
@@ -30,13 +30,15 @@ pub(crate) enum ResolvedTargetKind {
         /// Its length.
         length: Bytes,
     },
-    /// A folder of an NFS server; the load makes a folder for its test files inside it.
+    /// A folder of a server, or a part of a bucket; the load makes a place for its test files or objects inside it.
     Exported {
         /// Our own folder in it; `None` when only a plan is asked for.
         own: Option<Box<dyn OwnPlace>>,
         /// Room for files, as the server says.
         free_bytes: Option<Bytes>,
     },
+    /// A logical unit, which is only read where it holds anything, unless it is named for overwriting.
+    Unit(Box<UnitSite>),
     /// An endpoint.
     Endpoint {
         /// Name or address of its host.
@@ -53,8 +55,7 @@ impl ResolvedTarget {
     pub(crate) fn resolve(
         arguments: &CheckArguments,
         nonce: u64,
-        clock_resolution_ns: u64,
-        clock: &Arc<dyn Clock>,
+        watch: &Watch,
     ) -> Result<Self, CommandFailure> {
         let (kind, path) = match &arguments.target {
             Target::File { path } => (kind_of(path, arguments, nonce)?, Some(path.as_path())),
@@ -74,15 +75,9 @@ impl ResolvedTarget {
                     arguments.target
                 )));
             }
-            Target::Scheme { engine: EngineId::Nfs, rest } => {
-                (exported(rest, arguments, nonce, clock)?, None)
-            }
-            Target::Scheme { engine, .. } if engine.declaration().stores_data => {
-                return Err(CommandFailure::bad_input(format!(
-                    "{}: a check of this kind of target is not supported, because nothing cuts its path yet; measure it \
-                     with a study (`narrows run`), or give the path where it is mounted",
-                    arguments.target
-                )));
+            Target::Scheme { engine: EngineId::Iscsi, .. } => (unit(arguments, watch)?, None),
+            Target::Scheme { engine, .. } if engine.declaration().probe.is_some() => {
+                (exported(arguments, nonce, &watch.clock)?, None)
             }
             Target::Null { .. } | Target::Sim { .. } | Target::Scheme { .. } => {
                 return Err(CommandFailure::bad_input(format!(
@@ -91,7 +86,7 @@ impl ResolvedTarget {
                 )));
             }
         };
-        let inventory = measurement::machine(path, clock_resolution_ns)?;
+        let inventory = measurement::machine(path, watch.clock_resolution_ns)?;
         Ok(Self { kind, inventory })
     }
 
@@ -113,21 +108,49 @@ impl ResolvedTarget {
         }
     }
 
-    /// Where the load of `target` goes: into our own folder, where there is one on an NFS server.
+    /// Where the load of `target` goes: into our own place, where there is one on a server.
     pub(crate) fn led_into_own(&self, target: &Target) -> Target {
         match (&self.kind, target) {
-            (
-                ResolvedTargetKind::Exported { own: Some(own), .. },
-                Target::Scheme { engine: EngineId::Nfs, .. },
-            ) => own.target().clone(),
+            (ResolvedTargetKind::Exported { own: Some(own), .. }, Target::Scheme { engine, .. })
+                if engine.declaration().probe.is_some() =>
+            {
+                own.target().clone()
+            }
             _ => target.clone(),
         }
     }
 
-    /// Room for files on an NFS server.
+    /// Claims what `plan` writes of a unit and leads its load there; what was done for that, in sentences. Only describes it
+    /// where only a plan is asked for.
+    pub(crate) fn claim_unit(
+        &mut self,
+        plan: &mut Plan,
+        plan_only: bool,
+        watch: &Watch,
+    ) -> Result<Vec<String>, CommandFailure> {
+        let ResolvedTargetKind::Unit(site) = &mut self.kind else { return Ok(Vec::new()) };
+        site.describe(plan);
+        if plan_only {
+            return Ok(Vec::new());
+        }
+        let notes = site.claim(plan, watch)?;
+        redirect_targets(plan, &|target| if site.is_at(target) { site.claimed() } else { target.clone() });
+        Ok(notes)
+    }
+
+    /// The unit that TARGET is.
+    pub(crate) fn unit(&self) -> Option<&UnitSite> {
+        match &self.kind {
+            ResolvedTargetKind::Unit(site) => Some(site),
+            _ => None,
+        }
+    }
+
+    /// Room for files or blocks at a server.
     pub(crate) fn exported_free_bytes(&self) -> Option<Bytes> {
         match &self.kind {
             ResolvedTargetKind::Exported { free_bytes, .. } => *free_bytes,
+            ResolvedTargetKind::Unit(site) => Some(site.room()),
             _ => None,
         }
     }
@@ -187,28 +210,41 @@ fn kind_of(
     }
 }
 
-/// What an NFS server has at `rest`.
+/// What a server has at the target.
 fn exported(
-    rest: &str,
     arguments: &CheckArguments,
     nonce: u64,
     clock: &Arc<dyn Clock>,
 ) -> Result<ResolvedTargetKind, CommandFailure> {
     let target = &arguments.target;
-    if arguments.server.is_some() {
-        return Err(CommandFailure::bad_input(format!(
-            "--server is not supported with {target}: whether an endpoint serves the same export is not known without a \
-             mount; mount it and check the folder with --server HOST:PORT, or check tcp://HOST:PORT/disk beside it"
-        )));
-    }
-    let address = NfsAddress::parse(rest)
-        .map_err(|problem| CommandFailure::bad_input(format!("{target} {problem}")))?;
-    match measurement::examine_nfs(&address, clock)? {
-        NfsFound::File { length } => Ok(ResolvedTargetKind::File { length }),
-        NfsFound::Folder { free_bytes } => {
+    refuse_endpoint(arguments)?;
+    match measurement::examine_place(target, clock)? {
+        PlaceFound::File { length } => Ok(ResolvedTargetKind::File { length }),
+        PlaceFound::Folder { free_bytes } => {
             let own =
                 if arguments.output.plan { None } else { measurement::make_place(target, nonce, clock)? };
             Ok(ResolvedTargetKind::Exported { own, free_bytes })
         }
     }
+}
+
+/// The unit that the target is.
+fn unit(arguments: &CheckArguments, watch: &Watch) -> Result<ResolvedTargetKind, CommandFailure> {
+    refuse_endpoint(arguments)?;
+    let targets = std::slice::from_ref(&arguments.target);
+    let site = units::examine(targets, &arguments.overwrite_lun, watch)?.pop();
+    let site = site.ok_or_else(|| CommandFailure::bad_input(format!("{} is no LUN", arguments.target)))?;
+    Ok(ResolvedTargetKind::Unit(Box::new(site)))
+}
+
+/// Refuses `--server` beside a protocol.
+fn refuse_endpoint(arguments: &CheckArguments) -> Result<(), CommandFailure> {
+    if arguments.server.is_none() {
+        return Ok(());
+    }
+    let target = &arguments.target;
+    Err(CommandFailure::bad_input(format!(
+        "--server is not supported with {target}: whether an endpoint serves the same storage is not known without a \
+         mount; mount it and check the folder with --server HOST:PORT, or check tcp://HOST:PORT/disk beside it"
+    )))
 }

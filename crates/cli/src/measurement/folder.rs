@@ -5,10 +5,9 @@ use super::owner;
 use crate::exit::CommandFailure;
 use crate::registry::registry;
 use narrows_engines::iscsi::{RegionNeed, UnitRegion, UnitSurvey};
-use narrows_engines::nfs::NfsFound;
 use narrows_engines::psync::TestFolder;
-use narrows_engines::{Clock, OwnPlace, PlaceRequest};
-use narrows_model::{Bytes, Inventory, IscsiAddress, NfsAddress, Target};
+use narrows_engines::{Clock, OwnPlace, PlaceFound, PlaceRequest};
+use narrows_model::{Bytes, Inventory, IscsiAddress, Target};
 use narrows_probe::Root;
 use narrows_probe::inventory::{ProcessFacts, inventory};
 use std::path::Path;
@@ -122,7 +121,7 @@ pub(crate) fn make_place(
 ///
 /// # Errors
 /// When it cannot be reached or read.
-pub(crate) fn survey_unit(
+pub(super) fn survey_unit(
     address: &IscsiAddress,
     clock: &Arc<dyn Clock>,
 ) -> Result<UnitSurvey, CommandFailure> {
@@ -134,7 +133,7 @@ pub(crate) fn survey_unit(
 ///
 /// # Errors
 /// When it cannot be reached, is too small, or holds something that was not named for overwriting.
-pub(crate) fn claim_unit(
+pub(super) fn claim_unit(
     address: &IscsiAddress,
     need: RegionNeed,
     nonce: u64,
@@ -145,12 +144,14 @@ pub(crate) fn claim_unit(
         .map_err(|error| CommandFailure::could_not_run(error.to_string()))
 }
 
-/// What is at `address`.
+/// What is at `target`, which is no path of this machine.
 ///
 /// # Errors
 /// When the server cannot be reached or does not let this user look.
-pub(crate) fn examine_nfs(address: &NfsAddress, clock: &Arc<dyn Clock>) -> Result<NfsFound, CommandFailure> {
-    narrows_engines::nfs::examine(address, Arc::clone(clock), CONNECT_TIMEOUT_NS)
+pub(crate) fn examine_place(target: &Target, clock: &Arc<dyn Clock>) -> Result<PlaceFound, CommandFailure> {
+    registry()
+        .factory(target, None)
+        .and_then(|factory| factory.examine(target, Arc::clone(clock), CONNECT_TIMEOUT_NS))
         .map_err(|error| CommandFailure::could_not_run(error.to_string()))
 }
 

@@ -14,6 +14,7 @@ mod relay;
 mod serve_process;
 mod sooner;
 mod through;
+pub(crate) mod units;
 mod verdict;
 mod watch;
 
@@ -33,8 +34,8 @@ use std::path::PathBuf;
 pub(crate) use costs::check_costs;
 pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect, monitor};
 pub(crate) use folder::{
-    PATHS_ALLOWED, PathFound, PathProblem, claim_unit, examine, examine_nfs, leftovers, look_at, machine,
-    make, make_place, survey_unit,
+    PATHS_ALLOWED, PathFound, PathProblem, examine, examine_place, leftovers, look_at, machine, make,
+    make_place,
 };
 pub(crate) use owner::{epoch_seconds, test_folder_state};
 pub(crate) use random::random_u64;

@@ -52,9 +52,9 @@ fn target_facts(target: &Target, wanted: &[(Target, Option<EngineId>)], sites: &
         Target::Sim { profile } => facts.path_kind = networked(profile).then_some(PathKind::OtherNetwork),
         Target::Scheme { .. } => {
             let unit = sites.unit(target);
-            facts.free_bytes = unit.map(super::units::UnitSite::room);
-            facts.existing_file = unit.and_then(super::units::UnitSite::read_length);
-            facts.read_only_reason = unit.and_then(super::units::UnitSite::read_only_reason);
+            facts.free_bytes = unit.map(crate::measurement::units::UnitSite::room);
+            facts.existing_file = unit.and_then(crate::measurement::units::UnitSite::read_length);
+            facts.read_only_reason = unit.and_then(crate::measurement::units::UnitSite::read_only_reason);
         }
         Target::Null { .. } => {}
         Target::Stripe(stripe) => {

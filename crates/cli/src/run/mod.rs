@@ -2,7 +2,6 @@
 
 mod facts;
 pub(crate) mod sites;
-mod units;
 
 use crate::args::RunArguments;
 use crate::console::Console;

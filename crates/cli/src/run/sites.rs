@@ -1,7 +1,7 @@
 //! What the targets of a study or a suite are: folders in which it makes one of its own, files that it only reads, an endpoint.
 
-use super::units::{self, UnitSite};
 use crate::exit::CommandFailure;
+use crate::measurement::units::{self, UnitSite};
 use crate::measurement::{
     self, FinishedRun, OutputContext, PathFound, RunExtent, RunSpec, Watch, random_u64,
 };

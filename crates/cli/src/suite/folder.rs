@@ -116,6 +116,7 @@ fn prepare(
         op: Vec::new(),
         max_rate: None,
         deep: false,
+        overwrite_lun: Vec::new(),
         whole_plan: false,
         confirm: false,
         fail_if: Vec::new(),

@@ -6,6 +6,7 @@ use super::core::UnitLoad;
 use super::counters::CountedPdu;
 use super::send_queue::{PduSendQueue, SLICES_MAX};
 use super::session::{LOGOUT_TAG, SessionNumbers, UnitSession};
+use crate::clock::Tick;
 use crate::connections::{BrokenConnection, LoadConnection, LoadSocket, StoragePeer};
 use crate::error::EngineError;
 use crate::request::Completions;
@@ -30,6 +31,9 @@ struct IncomingData {
     part: DataInPart,
     head: PduHead,
     arrived_bytes: usize,
+    /// When its first bytes were seen, and how many there were.
+    began: Tick,
+    began_bytes: usize,
 }
 
 impl IncomingData {
@@ -145,7 +149,8 @@ impl UnitConnection {
         }
         let (tail, rest) = input.split_at(tail_bytes);
         *input = rest;
-        let IncomingData { task, part, head, .. } = *data;
+        let IncomingData { task, part, head, began, began_bytes, .. } = *data;
+        load.counts.arrivals.count(head.data_bytes - began_bytes, began, load.now);
         self.incoming = None;
         let slot = load.slot_part(task, part.offset_bytes, head.data_bytes);
         if let Err(fault) = head.check_data(slot, tail) {
@@ -202,6 +207,14 @@ impl UnitConnection {
             PduKind::ReadyToTransfer => {
                 load.counts.received(CountedPdu::ReadyToTransfer, pdu.whole_bytes, 0, false);
                 self.send_wanted(pdu, load)
+            }
+            PduKind::NopIn if header.task_tag() != NO_TAG => {
+                if load.ping_answered(self.index, header.task_tag(), pdu.whole_bytes, out) {
+                    self.assigned_count -= 1;
+                } else {
+                    load.counts.strays += 1;
+                }
+                Ok(())
             }
             PduKind::NopIn => {
                 load.counts.received(CountedPdu::NopIn, pdu.whole_bytes, 0, false);
@@ -355,7 +368,9 @@ impl LoadConnection for UnitConnection {
                     return Ok(());
                 };
                 *input = &input[head.head_bytes..];
-                self.incoming = Some(IncomingData { task, part, head, arrived_bytes: 0 });
+                let began_bytes = input.len().min(head.data_bytes);
+                let began = load.now;
+                self.incoming = Some(IncomingData { task, part, head, arrived_bytes: 0, began, began_bytes });
                 continue;
             }
             let pdu = match whole(&head, input) {

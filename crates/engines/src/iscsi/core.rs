@@ -149,6 +149,23 @@ impl UnitLoad {
         Ok(())
     }
 
+    /// The target has answered a ping of the load; whether there is one of this tag.
+    pub(super) fn ping_answered(
+        &mut self,
+        session: usize,
+        tag: u32,
+        pdu_bytes: usize,
+        out: &mut Completions,
+    ) -> bool {
+        let found = self.tasks.find(tag, session);
+        let Some(index) = found.filter(|index| self.tasks.task(*index).kind == TaskKind::Ping) else {
+            return false;
+        };
+        self.answered(index, pdu_bytes, false);
+        self.ended(index, Ok(0), out);
+        true
+    }
+
     fn answered(&mut self, index: u32, pdu_bytes: usize, is_error: bool) {
         let task = self.tasks.task(index);
         let latency_ns = self.now.0.saturating_sub(task.sent_ns);
@@ -194,7 +211,7 @@ impl UnitLoad {
     /// Bytes that a command which succeeded has moved.
     fn moved_bytes(&self, index: u32, residual: Residual) -> Result<u32, EngineError> {
         let task = self.tasks.task(index);
-        if task.kind == TaskKind::Unmap || task.kind == TaskKind::Synchronize {
+        if matches!(task.kind, TaskKind::Unmap | TaskKind::Synchronize | TaskKind::Ping) {
             return Ok(task.length_bytes);
         }
         let missing = match residual {

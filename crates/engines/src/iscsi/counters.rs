@@ -3,6 +3,7 @@
 //! Every PDU is counted once: a Data-In with the status of its command as the reply of that command. Hot path: additions to
 //! an array.
 
+use crate::arrivals::ReplyArrivals;
 use crate::procedure_counts::ProcedureTable;
 use narrows_model::RpcCounters;
 use narrows_model::rpc::RpcEvents;
@@ -14,12 +15,15 @@ pub(super) enum CountedPdu {
     Write,
     Synchronize,
     Unmap,
+    /// NOP-Out of the load, with the NOP-In that answers it.
+    Ping,
     /// Commands before and after the load.
     OtherCommand,
     DataOut,
     /// Without a status.
     DataIn,
     ReadyToTransfer,
+    /// Answers to pings of the target.
     NopOut,
     NopIn,
     Login,
@@ -29,16 +33,17 @@ pub(super) enum CountedPdu {
 }
 
 /// The names, in the order of the kinds.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "READ",
     "WRITE",
     "SYNCHRONIZE CACHE",
     "UNMAP",
+    "NOP-Out",
     "other commands",
     "Data-Out",
     "Data-In",
     "R2T",
-    "NOP-Out",
+    "NOP-Out answers",
     "NOP-In",
     "Login",
     "Logout",
@@ -46,7 +51,7 @@ const NAMES: [&str; 14] = [
     "Reject",
 ];
 /// How many of them are requests of a load.
-const REQUEST_KINDS: usize = 4;
+const REQUEST_KINDS: usize = 5;
 
 /// Counts of a worker.
 #[derive(Debug, Clone, Default)]
@@ -56,6 +61,7 @@ pub(super) struct PduCounts {
     pub(super) strays: u64,
     pub(super) attentions: u64,
     pub(super) window_waits: u64,
+    pub(super) arrivals: ReplyArrivals,
 }
 
 impl PduCounts {
@@ -76,6 +82,7 @@ impl PduCounts {
         self.strays += other.strays;
         self.attentions += other.attentions;
         self.window_waits += other.window_waits;
+        self.arrivals.add(&other.arrivals);
     }
 
     /// Requests of the load that were sent, and that were answered.
@@ -87,7 +94,7 @@ impl PduCounts {
     pub(super) fn to_model(&self) -> RpcCounters {
         RpcCounters {
             procedures: self.kinds.to_model(|index| NAMES[index]),
-            arrivals: Vec::new(),
+            arrivals: self.arrivals.to_model(),
             phases: Vec::new(),
             events: RpcEvents {
                 reconnect_count: self.reconnects,

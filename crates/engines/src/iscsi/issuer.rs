@@ -62,10 +62,11 @@ impl IscsiEngine {
             Op::Read => TaskKind::Read,
             Op::Write => TaskKind::Write,
             Op::Sync => return Ok(TaskKind::Synchronize),
+            Op::Ping => return Ok(TaskKind::Ping),
             Op::Trim => TaskKind::Unmap,
             op => {
                 return refused(format!(
-                    "{op} is no operation on blocks; this load can read, write, sync and trim"
+                    "{op} is no operation on blocks; this load can read, write, sync, ping and trim"
                 ));
             }
         };
@@ -101,9 +102,10 @@ impl IscsiEngine {
         let most = match kind {
             TaskKind::Read | TaskKind::Write => self.transfer_bytes_max,
             TaskKind::Unmap => u32::try_from(self.facts.unmap_bytes_max()).unwrap_or(u32::MAX),
-            TaskKind::Synchronize => u32::MAX,
+            TaskKind::Synchronize | TaskKind::Ping => u32::MAX,
         };
-        let length_bytes = if kind == TaskKind::Synchronize { 0 } else { request.length_bytes };
+        let has_blocks = !matches!(kind, TaskKind::Synchronize | TaskKind::Ping);
+        let length_bytes = if has_blocks { request.length_bytes } else { 0 };
         let count = length_bytes.div_ceil(most).max(1);
         let Some(flight) = self.load.flights.begin(request, count) else { return Ok(false) };
         let first_bytes = self.objects[request.object as usize].start + request.offset_bytes;
@@ -111,13 +113,14 @@ impl IscsiEngine {
         for part in 0..count {
             let at_bytes = part * most;
             let part_bytes = (length_bytes - at_bytes).min(most);
-            let range = match kind {
-                // All of the unit.
-                TaskKind::Synchronize => BlockRange { first: 0, count: 0 },
-                _ => BlockRange {
+            // No blocks are all of the unit for a sync, and nothing to a ping.
+            let range = if has_blocks {
+                BlockRange {
                     first: (first_bytes + u64::from(at_bytes)) / block_bytes,
                     count: u32::try_from(u64::from(part_bytes) / block_bytes).unwrap_or(0),
-                },
+                }
+            } else {
+                BlockRange { first: 0, count: 0 }
             };
             let Some(index) = self.load.tasks.add(kind, flight, range) else {
                 // There are as many places as commands of all requests.

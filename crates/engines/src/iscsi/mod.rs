@@ -157,7 +157,8 @@ impl EngineFactory for IscsiFactory {
         let facts = session.unit_facts()?;
         let objects = objects(&mut session, &facts, spec)?;
         let block_bytes = spec.workload.block_bytes.0.max(1);
-        if !block_bytes.is_multiple_of(facts.block_bytes()) {
+        let moves_data = spec.workload.ops().iter().any(|share| share.op != Op::Ping);
+        if moves_data && !block_bytes.is_multiple_of(facts.block_bytes()) {
             let why = format!(
                 "the unit has blocks of {} bytes, and requests are of {block_bytes}",
                 facts.block_bytes()
@@ -249,7 +250,8 @@ fn objects(
     facts: &UnitFacts,
     spec: &OpenSpec,
 ) -> Result<Vec<Range<u64>>, EngineError> {
-    let writes = spec.create || spec.workload.ops().iter().any(|share| share.op != Op::Read);
+    let changes = |op| !matches!(op, Op::Read | Op::Ping);
+    let writes = spec.create || spec.workload.ops().iter().any(|share| changes(share.op));
     let claim = session.portal.address.claim;
     if writes && claim.is_none() {
         return Err(refused(

@@ -11,7 +11,7 @@ use narrows_wire::iscsi::header::{BasicHeader, HEADER_BYTES, NO_TAG};
 use narrows_wire::iscsi::negotiation::{SessionParameters, TRANSFERS_MAX};
 use narrows_wire::iscsi::pdu::TAIL_BYTES_MAX;
 use narrows_wire::iscsi::request::{
-    CommandRequest, DataDirection, DataOutPart, SendNumbers, command, data_out,
+    CommandRequest, DataDirection, DataOutPart, SendNumbers, command, data_out, ordered_ping,
 };
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -194,7 +194,14 @@ impl PduSendQueue {
         let immediate_bytes =
             if parameters.immediate_data { first_bytes.min(parameters.send_bytes_max) } else { 0 };
         let unasked_bytes = if parameters.initial_r2t { immediate_bytes } else { first_bytes };
-        let cdb = task.cdb(load.tasks.durability);
+        let Some(cdb) = task.cdb(load.tasks.durability) else {
+            let send = SendNumbers { command: number, ..numbers.to_send() };
+            let pdu = StagedPdu::new(&ordered_ping(task.tag, send), DataLocation::None, parameters, load);
+            let now_ns = load.now.0;
+            load.tasks.sent(index, pdu.whole_bytes(), now_ns, &mut load.counts);
+            self.staged.push_back(pdu);
+            return;
+        };
         let request = CommandRequest {
             tag: task.tag,
             unit: load.unit,

@@ -17,6 +17,8 @@ pub(super) enum TaskKind {
     Write,
     Synchronize,
     Unmap,
+    /// A NOP-Out in its order among the commands, which the target answers without the unit.
+    Ping,
 }
 
 impl TaskKind {
@@ -26,6 +28,7 @@ impl TaskKind {
             Self::Write => CountedPdu::Write,
             Self::Synchronize => CountedPdu::Synchronize,
             Self::Unmap => CountedPdu::Unmap,
+            Self::Ping => CountedPdu::Ping,
         }
     }
 
@@ -33,7 +36,7 @@ impl TaskKind {
         match self {
             Self::Read => DataDirection::In,
             Self::Write | Self::Unmap => DataDirection::Out,
-            Self::Synchronize => DataDirection::None,
+            Self::Synchronize | Self::Ping => DataDirection::None,
         }
     }
 }
@@ -80,7 +83,7 @@ impl UnitTask {
     pub(super) fn data_bytes(&self) -> u32 {
         match self.kind {
             TaskKind::Read | TaskKind::Write => self.length_bytes,
-            TaskKind::Synchronize => 0,
+            TaskKind::Synchronize | TaskKind::Ping => 0,
             TaskKind::Unmap => 24,
         }
     }
@@ -90,14 +93,15 @@ impl UnitTask {
         self.list
     }
 
-    /// The command.
-    pub(super) fn cdb(&self, durability: WriteDurability) -> ScsiCdb {
-        match self.kind {
+    /// The command; `None` of a ping, which is none of the unit's.
+    pub(super) fn cdb(&self, durability: WriteDurability) -> Option<ScsiCdb> {
+        Some(match self.kind {
             TaskKind::Read => ScsiCdb::read(self.range),
             TaskKind::Write => ScsiCdb::write(self.range, durability),
             TaskKind::Synchronize => ScsiCdb::synchronize(self.range),
             TaskKind::Unmap => ScsiCdb::unmap(),
-        }
+            TaskKind::Ping => return None,
+        })
     }
 }
 

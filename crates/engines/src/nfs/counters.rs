@@ -2,7 +2,7 @@
 //!
 //! Hot path: additions to an array.
 
-use super::arrivals::ReplyArrivals;
+use crate::arrivals::ReplyArrivals;
 use crate::procedure_counts::ProcedureTable;
 use narrows_model::rpc::RpcEvents;
 use narrows_model::{Bytes, RpcCounters};

@@ -4,6 +4,7 @@ use super::mount::{MountedFolder, mount};
 use super::server::NfsServer;
 use crate::clock::Clock;
 use crate::connections::StoragePeer;
+use crate::contract::PlaceFound;
 use crate::error::{EngineError, ErrorKind};
 use crate::stop::StopFlag;
 use narrows_model::{Bytes, NfsAddress};
@@ -13,30 +14,15 @@ use narrows_wire::nfs::calls::put_handle;
 use narrows_wire::nfs::results::read_free_bytes;
 use std::sync::Arc;
 
-/// What is at an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NfsFound {
-    /// A folder.
-    Folder {
-        /// Room for files of this user.
-        free_bytes: Option<Bytes>,
-    },
-    /// A file with something in it.
-    File {
-        /// Its length.
-        length: Bytes,
-    },
-}
-
 /// What is at `address`.
 ///
 /// # Errors
 /// When the server cannot be reached, does not export it, or it is neither a folder nor a file with content.
-pub fn examine(
+pub(super) fn examine(
     address: &NfsAddress,
     clock: Arc<dyn Clock>,
     timeout_ns: u64,
-) -> Result<NfsFound, EngineError> {
+) -> Result<PlaceFound, EngineError> {
     let server = NfsServer { address: address.clone(), clock, timeout_ns, stop: StopFlag::default() };
     let MountedFolder { mut session, folder } = mount(&server)?;
     let attributes = session.attributes(&folder, "")?;
@@ -49,10 +35,10 @@ pub fn examine(
                 read_free_bytes,
             )?;
             // A server that does not say it lets files be made all the same.
-            Ok(NfsFound::Folder { free_bytes: space.ok().map(Bytes) })
+            Ok(PlaceFound::Folder { free_bytes: space.ok().map(Bytes) })
         }
         FileKind::File if attributes.length_bytes > 0 => {
-            Ok(NfsFound::File { length: Bytes(attributes.length_bytes) })
+            Ok(PlaceFound::File { length: Bytes(attributes.length_bytes) })
         }
         _ => Err(EngineError::new(ErrorKind::Unsupported, "examine", server.name())
             .detail("it is neither a folder nor a file with content")

@@ -5,7 +5,6 @@
 //! counted; unstable data is kept and written again after a restart of the server (`unstable`, `recovery`). Deliberately
 //! absent: a cache of data or attributes, locks, and `NFSv4`.
 
-mod arrivals;
 mod calls;
 mod connection;
 mod core;
@@ -24,11 +23,9 @@ mod unstable;
 #[cfg(test)]
 mod tests;
 
-pub use examine::{NfsFound, examine};
-
 use self::core::LoadCore;
 use crate::connections::StoragePeer;
-use crate::contract::{Engine, EngineFactory, OpenSpec, OwnPlace, PlaceRequest, WorkerContext};
+use crate::contract::{Engine, EngineFactory, OpenSpec, OwnPlace, PlaceFound, PlaceRequest, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::flights::RequestFlights;
 use crate::slots::{checked_depth, entropy_blocks};
@@ -37,6 +34,7 @@ use crate::stop::StopFlag;
 use calls::{CALLS_MAX, RpcCallTable};
 use connection::CallConnection;
 use counters::CallCounts;
+use examine::examine;
 use issuer::{CONNECTIONS_MAX, NfsEngine};
 use mount::{MountedFolder, mount};
 use narrows_model::capabilities::{Capabilities, Completion};
@@ -179,6 +177,15 @@ impl EngineFactory for NfsFactory {
     /// There is nothing of a server's files in this machine's page cache.
     fn bring_cache_to(&self, _spec: &OpenSpec, _state: CacheState) -> Result<Option<f64>, EngineError> {
         Ok(None)
+    }
+
+    fn examine(
+        &self,
+        target: &Target,
+        clock: Arc<dyn crate::clock::Clock>,
+        timeout_ns: u64,
+    ) -> Result<PlaceFound, EngineError> {
+        examine(&address_of(target)?, clock, timeout_ns)
     }
 
     fn own_place(

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::tgt::{SERIAL, Tgt, TgtSetup};
+use crate::support::waits::{pause, wait_until};
 use crate::support::{SOON, lab_with_iscsi};
 use narrows_engines::conformance;
 use narrows_engines::iscsi::{RegionNeed, UnitRegion};
@@ -243,11 +244,6 @@ fn refusals_of_a_target_say_what_to_do() {
         let message = finished(&lab, name, &study(&target, 1, 1, ""), &[]).stderr().unwrap();
         assert!(parts.iter().all(|part| message.contains(part)), "{name}: {message}");
     }
-    let mut check = Command::new(narrows_bin().unwrap());
-    check.args(["check", &target]);
-    let mut check = lab.start("check", check).unwrap();
-    check.wait(SOON).unwrap();
-    assert!(check.stderr().unwrap().contains("narrows run"), "{}", check.stderr().unwrap());
 }
 
 #[test]
@@ -281,22 +277,4 @@ fn the_bytes_of_all_pdus_are_those_that_the_kernel_counts() {
         assert_eq!((write.call_count, write.reply_count, write.error_count), (8, 8, 0));
         engine.close().unwrap();
     }
-}
-
-/// Waits until something is so.
-#[track_caller]
-fn wait_until(is_so: impl Fn() -> bool) {
-    for _ in 0..1500 {
-        if is_so() {
-            return;
-        }
-        pause(Duration::from_millis(10));
-    }
-    panic!("it did not come to be");
-}
-
-/// Lets time pass: the load goes on meanwhile.
-fn pause(time: Duration) {
-    let (_open, waits) = std::sync::mpsc::channel::<()>();
-    let _ = waits.recv_timeout(time);
 }

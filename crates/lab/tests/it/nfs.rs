@@ -1,11 +1,11 @@
 //! The engine `nfs` against a real server: conformance, restarts in the middle of a load, refusals.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use crate::support::ganesha::Ganesha;
+use crate::support::waits::{pause, wait_for_own_place, wait_until};
 use crate::support::{SOON, lab_with_nfs};
 use narrows_engines::EngineRegistry;
 use narrows_engines::conformance;
@@ -87,7 +87,7 @@ fn a_server_that_is_killed_and_started_again_loses_nothing_and_what_was_sent_aga
     let folder = export(&lab);
     let mut server = Ganesha::start(&lab, 1, &folder, OPEN);
     let mut run = start_run(&lab, "restart", &study(&server.target("/data"), "\"none\"", 6));
-    let own = wait_for_own_folder(&folder);
+    let own = wait_for_own_place(&folder);
     // In the window, whose preparation is over when the file has its length.
     wait_until(|| fs::metadata(own.join("data-0")).is_ok_and(|file| file.len() == 8 << 20));
     pause(Duration::from_millis(1500));
@@ -125,13 +125,13 @@ fn what_a_killed_run_left_is_removed_by_the_next_and_an_interrupted_one_leaves_n
     let server = Ganesha::start(&lab, 1, &folder, OPEN);
     let text = study(&server.target("/data"), "\"at_end\"", 5);
     let mut killed = start_run(&lab, "killed", &text);
-    let left = wait_for_own_folder(&folder);
+    let left = wait_for_own_place(&folder);
     wait_until(|| left.join("data-0").exists());
     killed.kill9().unwrap();
     assert!(left.exists());
     let mut interrupted = start_run(&lab, "interrupted", &text);
     wait_until(|| !left.exists());
-    let own = wait_for_own_folder(&folder);
+    let own = wait_for_own_place(&folder);
     wait_until(|| own.join("data-0").exists());
     // Twice: the first one waits for the end of the cell.
     interrupted.interrupt().unwrap();
@@ -187,33 +187,4 @@ fn refusals_of_a_server_say_what_to_do() {
     check.wait(SOON).unwrap();
     assert!(check.stderr().unwrap().contains("root_squash"), "{}", check.stderr().unwrap());
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left");
-}
-
-/// The folder that a run makes in `folder`, once it is there with its marker.
-fn wait_for_own_folder(folder: &Path) -> PathBuf {
-    let found = || {
-        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        let mut own = entries.filter(|path| path.join("made-by-narrows").exists());
-        own.next()
-    };
-    wait_until(|| found().is_some());
-    found().unwrap()
-}
-
-/// Waits until something is so.
-#[track_caller]
-fn wait_until(is_so: impl Fn() -> bool) {
-    for _ in 0..1500 {
-        if is_so() {
-            return;
-        }
-        pause(Duration::from_millis(10));
-    }
-    panic!("it did not come to be");
-}
-
-/// Lets time pass: the load goes on meanwhile.
-fn pause(time: Duration) {
-    let (_open, waits) = std::sync::mpsc::channel::<()>();
-    let _ = waits.recv_timeout(time);
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::support::versity::{BUCKET, KEY_ID, SECRET, Versity, pause};
+use crate::support::versity::{BUCKET, KEY_ID, SECRET, Versity};
+use crate::support::waits::{pause, wait_for_own_place, wait_until};
 use crate::support::{SOON, lab_with_s3};
 use narrows_engines::conformance::{self, complete, worker};
 use narrows_engines::{
@@ -254,7 +255,7 @@ fn a_server_that_is_killed_and_started_again_is_counted_and_nothing_is_sent_agai
     let Some(lab) = lab_with_s3() else { return };
     let mut server = Versity::start(&lab);
     let mut run = start_run(&lab, "restart", &study(&server.target("p"), 6), &[]);
-    let own = wait_for_own_prefix(&server.bucket().join("p"));
+    let own = wait_for_own_place(&server.bucket().join("p"));
     wait_until(|| fs::metadata(own.join("data-0")).is_ok_and(|file| file.len() == 24 << 20));
     pause(Duration::from_millis(1500));
     server.kill();
@@ -285,13 +286,13 @@ fn what_a_killed_run_left_is_removed_by_the_next_and_an_interrupted_one_leaves_n
     fs::write(theirs.join("precious"), "x").unwrap();
     let text = study(&server.target("p"), 5);
     let mut killed = start_run(&lab, "killed", &text, &[]);
-    let left = wait_for_own_prefix(&server.bucket().join("p"));
+    let left = wait_for_own_place(&server.bucket().join("p"));
     wait_until(|| left.join("data-0").exists());
     killed.kill9().unwrap();
     assert!(left.exists());
     let mut interrupted = start_run(&lab, "interrupted", &text, &[]);
     wait_until(|| !left.exists());
-    let own = wait_for_own_prefix(&server.bucket().join("p"));
+    let own = wait_for_own_place(&server.bucket().join("p"));
     wait_until(|| own.join("data-0").exists());
     // Twice: the first one waits for the end of the cell.
     interrupted.interrupt().unwrap();
@@ -370,11 +371,6 @@ fn refusals_of_a_server_say_what_to_do() {
     let late = S3Factory::new(environment(SECRET), || now() - 4000, worker().clock);
     let message = place(&late, &target).err().unwrap();
     assert!(message.contains("s behind the server's") && message.contains("NTP"), "{message}");
-    let mut check = Command::new(narrows_bin().unwrap());
-    check.args(["check", &target]);
-    let mut check = lab.start("check", check).unwrap();
-    check.wait(SOON).unwrap();
-    assert!(check.stderr().unwrap().contains("narrows run"), "{}", check.stderr().unwrap());
     assert_eq!(files(&server.bucket()), BTreeMap::new(), "nothing is left");
 }
 
@@ -420,27 +416,4 @@ fn make_certificates(folder: &Path) {
                   -out server.pem";
     let made = Command::new("sh").args(["-c", script]).current_dir(folder).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-}
-
-/// The prefix that a run makes in `folder`, once it is there with its marker.
-fn wait_for_own_prefix(folder: &Path) -> PathBuf {
-    let found = || {
-        let entries = fs::read_dir(folder).ok()?.map(|entry| entry.unwrap().path());
-        let mut own = entries.filter(|path| path.join("made-by-narrows").exists());
-        own.next()
-    };
-    wait_until(|| found().is_some());
-    found().unwrap()
-}
-
-/// Waits until something is so.
-#[track_caller]
-fn wait_until(is_so: impl Fn() -> bool) {
-    for _ in 0..1500 {
-        if is_so() {
-            return;
-        }
-        pause(Duration::from_millis(10));
-    }
-    panic!("it did not come to be");
 }

@@ -6,19 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::apart::cgroup_with_quota;
-use crate::support::check::{Checked, assert_within, run_check};
+use crate::support::check::{Checked, assert_within};
 use crate::support::ganesha::Ganesha;
+use crate::support::spoken::{BULK, SINGLE, check_target, place_server};
 use crate::support::{lab_with_nfs, on_a_calm_machine};
-use narrows_lab::{DiskPlan, Lab, disks_available, narrows_bin, pin_to_cpus};
+use narrows_lab::{DiskPlan, Lab, disks_available};
 use narrows_model::{Op, Segment};
 
 /// No squashing: tests run as root.
 const OPEN: &str = "Squash = No_Root_Squash;";
-/// The points that bulk verdicts are given for.
-const BULK: &str = "--seconds 16 --cell-seconds 0.6 --block 1MiB --depth 16";
-/// One small request at a time.
-const SINGLE: &str = "--seconds 12 --cell-seconds 0.6 --block 4KiB --depth 1";
-
 fn export(lab: &Lab) -> PathBuf {
     let folder = lab.scratch().join("export");
     fs::create_dir(&folder).unwrap();
@@ -29,26 +25,15 @@ fn export(lab: &Lab) -> PathBuf {
 #[track_caller]
 fn check(lab: &Lab, export: &Path, place: impl FnOnce(&mut Command), words: &str) -> Checked {
     let placed = |command: &mut Command| {
-        pin_to_cpus(command, &[1]);
+        place_server(command);
         place(command);
     };
     let server = Ganesha::start_placed(lab, 2, export, OPEN, placed);
-    let mut command = lab.host(1).unwrap().command(narrows_bin().unwrap());
-    command.arg("check").arg(server.target("/data"));
-    pin_to_cpus(&mut command, &[0]);
-    let checked = run_check(lab, "nfs", command, words);
+    let checked = check_target(lab, &server.target("/data"), |_| (), words);
     let left = fs::read_dir(export).unwrap().map(|entry| entry.unwrap().file_name());
     let left: Vec<_> = left.filter(|name| name != "lost+found").collect();
     assert!(left.is_empty(), "nothing is left: {left:?}");
     checked
-}
-
-/// Fails where anything else than one of `segments` is named for a load whose name begins with `kind`.
-#[track_caller]
-fn assert_only(checked: &Checked, kind: &str, segments: &[Segment]) {
-    for entry in checked.limiting(kind) {
-        assert!(segments.contains(&entry.segment), "{}: {:#?}", entry.regime, entry);
-    }
 }
 
 #[test]
@@ -57,7 +42,7 @@ fn a_link_of_100_mbit_is_named_by_how_replies_arrive() {
         let Some(lab) = lab_with_nfs() else { return };
         lab.host(2).unwrap().limit_rate("100mbit").unwrap();
         let checked = check(&lab, &export(&lab), |_| (), BULK);
-        assert_only(&checked, "bulk", &[Segment::NetworkBandwidth]);
+        checked.assert_only("bulk", &[Segment::NetworkBandwidth]);
         let payload = lab.host(2).unwrap().payload_bytes_per_s(100_000_000);
         let rate = checked.path_cell(Op::Read, 1 << 20, 16).rate_bytes_per_s.unwrap().0;
         assert_within(rate, payload, 0.15);
@@ -71,10 +56,7 @@ fn a_server_with_a_quota_of_0_15_cpus_is_named_as_a_whole() {
         let quota = cgroup_with_quota(&lab, "server", 0.15);
         let checked =
             check(&lab, &export(&lab), |command| quota.enter(command), &format!("{BULK} --op read"));
-        assert_only(&checked, "bulk", &[Segment::Server]);
-        let caveat = "the server's CPU, threads and protocol were not seen apart";
-        let entry = checked.limiting("bulk")[0];
-        assert!(entry.evidence.iter().any(|evidence| evidence.text.ends_with(caveat)), "{entry:#?}");
+        checked.assert_whole_server();
     });
 }
 
@@ -85,7 +67,7 @@ fn a_link_with_delay_is_named_by_its_round_trip() {
         lab.host(2).unwrap().delay(2000).unwrap();
         let checked = check(&lab, &export(&lab), |_| (), &format!("{SINGLE} --op read"));
         checked.assert_limiting_first("single", Segment::NetworkLatency);
-        assert_only(&checked, "single", &[Segment::NetworkLatency, Segment::WorkloadConcurrency]);
+        checked.assert_only("single", &[Segment::NetworkLatency, Segment::WorkloadConcurrency]);
     });
 }
 
@@ -103,7 +85,7 @@ fn a_device_of_20_mib_a_second_below_the_export_is_named_as_a_whole() {
         let plan = DiskPlan { shared_bytes_per_s: Some(20 << 20), ..DiskPlan::PLAIN };
         let words = "--seconds 16 --cell-seconds 1 --block 1MiB --depth 4 --op write";
         let checked = check_disk(&lab, &plan, words);
-        assert_only(&checked, "bulk", &[Segment::Device]);
+        checked.assert_only("bulk", &[Segment::Device]);
     });
 }
 
@@ -116,7 +98,7 @@ fn flushes_of_10_ms_below_the_export_are_named_as_the_commit_or_the_device() {
         assert_eq!(checked.limiting("single")[0].segment, Segment::ServerCommit);
         // A second write in flight shares the flush of the first.
         let expected = [Segment::ServerCommit, Segment::Device, Segment::WorkloadConcurrency];
-        assert_only(&checked, "single", &expected);
+        checked.assert_only("single", &expected);
     });
 }
 
@@ -140,14 +122,7 @@ fn a_healthy_server_is_no_devices_and_no_networks_fault() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_nfs() else { return };
         let checked = check(&lab, &export(&lab), |_| (), &format!("{BULK} --op read"));
-        checked.assert_none_limit(&[
-            Segment::Network,
-            Segment::NetworkBandwidth,
-            Segment::NetworkLatency,
-            Segment::NetworkLoss,
-            Segment::Device,
-            Segment::ServerCommit,
-        ]);
+        checked.assert_healthy();
         let findings = &checked.summary.diagnosis.findings;
         assert!(findings.iter().any(|finding| finding.code == "protocol-cache-served"), "{findings:#?}");
     });

@@ -31,6 +31,8 @@ pub struct EngineDeclaration {
     pub write_completion: Completion,
     /// Options that a study may set; `None` where there are none.
     pub options: Option<OptionTable>,
+    /// How its protocol shows where a path narrows, with nothing of ours on the server; `None` where it does not.
+    pub probe: Option<ProtocolProbe>,
     /// Settings that do not go together with this engine, beyond what follows from the fields above.
     pub clashes: &'static [EngineClash],
 }
@@ -50,6 +52,23 @@ pub struct EngineDescription {
     pub source: &'static str,
     /// A target as it is typed.
     pub example: &'static str,
+}
+
+/// What a storage protocol has to show of the path to its server, in its own words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProtocolProbe {
+    /// Its cheapest round trip.
+    pub round_trip: &'static str,
+    /// What makes earlier writes durable; empty where writes are durable once they are answered.
+    pub commit: &'static str,
+    /// How a write that is durable once it is answered is named.
+    pub durable: &'static str,
+    /// How a write that need not be is named.
+    pub early: &'static str,
+    /// What shows the server's own view, on the server.
+    pub server_command: &'static str,
+    /// Whether a connection has one request in flight, so that more connections are more requests.
+    pub connection_per_request: bool,
 }
 
 /// Targets that an engine serves.

@@ -25,5 +25,6 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
     stores_data: true,
     write_completion: Completion::InServerMemory,
     options: None,
+    probe: None,
     clashes: &[],
 };

@@ -2,7 +2,7 @@
 
 use super::{
     DirectAccess, EngineDeclaration, EngineDescription, EngineId, EngineOption, OptionKind, OptionTable,
-    Scheme, Serves,
+    ProtocolProbe, Scheme, Serves,
 };
 use crate::capabilities::Completion;
 use crate::target::iscsi::{FORM, IscsiAddress};
@@ -31,7 +31,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         check: |rest| IscsiAddress::parse(rest).map(drop),
     }),
     in_stripes: false,
-    ops: &[Op::Read, Op::Write, Op::Sync, Op::Trim],
+    ops: &[Op::Read, Op::Write, Op::Sync, Op::Trim, Op::Ping],
     queue_depth_max: 1024,
     direct: DirectAccess::Refused("no request passes a page cache of this machine"),
     no_durable_writes: None,
@@ -106,6 +106,14 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
                 meaning: "Most bytes of a READ or WRITE command; a larger request becomes several.",
             },
         ],
+    }),
+    probe: Some(ProtocolProbe {
+        round_trip: "NOP-Out",
+        commit: "SYNCHRONIZE CACHE",
+        durable: "FUA",
+        early: "without FUA",
+        server_command: "iostat -x 1 (on the target)",
+        connection_per_request: false,
     }),
     clashes: &[],
 };

@@ -27,5 +27,6 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
     stores_data: true,
     write_completion: Completion::InPageCache,
     options: None,
+    probe: None,
     clashes: &[],
 };

@@ -26,7 +26,7 @@ pub mod uring;
 // new engine: module
 
 pub use declaration::{
-    ClashText, DirectAccess, EngineClash, EngineDeclaration, EngineDescription, Scheme, Serves,
+    ClashText, DirectAccess, EngineClash, EngineDeclaration, EngineDescription, ProtocolProbe, Scheme, Serves,
 };
 pub use option::{EngineOption, EngineOptions, OptionKind, OptionTable};
 

@@ -2,7 +2,7 @@
 
 use super::{
     DirectAccess, EngineDeclaration, EngineDescription, EngineId, EngineOption, OptionKind, OptionTable,
-    Scheme, Serves,
+    ProtocolProbe, Scheme, Serves,
 };
 use crate::capabilities::Completion;
 use crate::target::nfs::{FORM, NfsAddress};
@@ -69,6 +69,14 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
                           when it is full, a COMMIT is sent.",
             },
         ],
+    }),
+    probe: Some(ProtocolProbe {
+        round_trip: "NULL",
+        commit: "COMMIT",
+        durable: "FILE_SYNC",
+        early: "UNSTABLE",
+        server_command: "nfsstat -s (on the server)",
+        connection_per_request: false,
     }),
     clashes: &[],
 };

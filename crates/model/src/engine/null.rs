@@ -35,5 +35,6 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
     stores_data: false,
     write_completion: Completion::Nothing,
     options: None,
+    probe: None,
     clashes: &[],
 };

@@ -49,6 +49,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
             },
         ],
     }),
+    probe: None,
     clashes: &[EngineClash {
         code: "position_of_vectors",
         keys: &["psync.calls", "psync.vectors"],

@@ -2,7 +2,7 @@
 
 use super::{
     DirectAccess, EngineDeclaration, EngineDescription, EngineId, EngineOption, OptionKind, OptionTable,
-    Scheme, Serves,
+    ProtocolProbe, Scheme, Serves,
 };
 use crate::capabilities::Completion;
 use crate::target::s3::{FORM, S3Address};
@@ -29,7 +29,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
     },
     serves: Serves::Scheme(Scheme { name: "s3", form: FORM, check: |rest| S3Address::parse(rest).map(drop) }),
     in_stripes: false,
-    ops: &[Op::Read, Op::Put, Op::Get, Op::Stat, Op::Delete],
+    ops: &[Op::Read, Op::Put, Op::Get, Op::Stat, Op::Delete, Op::Ping],
     queue_depth_max: QUEUE_DEPTH_MAX,
     direct: DirectAccess::Refused("no request passes a page cache of this machine"),
     no_durable_writes: None,
@@ -54,6 +54,14 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
                 meaning: "An object of more bytes is put in parts of so many (multipart), one after the other.",
             },
         ],
+    }),
+    probe: Some(ProtocolProbe {
+        round_trip: "HEAD",
+        commit: "",
+        durable: "PUT",
+        early: "PUT",
+        server_command: "the server's own metrics",
+        connection_per_request: true,
     }),
     clashes: &[],
 };

@@ -24,5 +24,6 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
     stores_data: false,
     write_completion: Completion::Simulated,
     options: None,
+    probe: None,
     clashes: &[],
 };

@@ -58,6 +58,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
             },
         ],
     }),
+    probe: None,
     clashes: &[EngineClash {
         code: "verify_in_streams",
         keys: &["workers", "verify"],

@@ -83,3 +83,15 @@ fn an_option_that_an_engine_reads_itself_survives_a_record() {
     let plain = serde_json::to_value(Workload::default()).unwrap();
     assert!(plain.get("engine_options").is_none(), "{plain}");
 }
+
+#[test]
+fn engines_whose_protocol_is_a_probe_store_data_behind_a_scheme_and_ping() {
+    let probes = EngineId::ALL.iter().map(|id| id.declaration()).filter(|engine| engine.probe.is_some());
+    let mut count = 0;
+    for engine in probes {
+        assert!(engine.stores_data && matches!(engine.serves, Serves::Scheme(_)), "{}", engine.name());
+        assert!(engine.ops.contains(&crate::Op::Ping), "{}", engine.name());
+        count += 1;
+    }
+    assert_eq!(count, 3, "NFS, iSCSI, S3");
+}

@@ -64,6 +64,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
             },
         ],
     }),
+    probe: None,
     clashes: &[EngineClash {
         code: "polling_without_direct",
         keys: &["ring.completion_polling", "access"],

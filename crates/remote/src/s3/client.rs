@@ -402,6 +402,7 @@ impl AnswerReader<'_> {
         if length_of(response).is_some_and(|length| length > length_bytes) {
             return Err(S3Failure::oversized(length_bytes));
         }
+        let arrival = self.wire.begin_body(length_of(response).unwrap_or(0));
         let mut reader = response.body_mut().as_reader();
         let mut done_bytes = 0_u64;
         loop {
@@ -417,7 +418,10 @@ impl AnswerReader<'_> {
             match reader.read(room).map_err(|error| self.cut(error))? {
                 0 => return Ok(done_bytes),
                 _ if left_bytes == 0 => return Err(S3Failure::oversized(length_bytes)),
-                came => done_bytes += came as u64,
+                came => {
+                    arrival.arrived(came);
+                    done_bytes += came as u64;
+                }
             }
         }
     }

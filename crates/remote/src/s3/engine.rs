@@ -7,6 +7,7 @@ use super::failure::S3Failure;
 use super::perform::S3Performer;
 use super::pool::{SlotDone, SlotJob, SlotPool};
 use super::wire::Wire;
+use narrows_engines::arrivals::SharedArrivals;
 use narrows_engines::request::{Errno, IoCompletion};
 use narrows_engines::{
     Clock, Completions, Engine, EngineError, ErrorKind, IoRequest, ProtocolCounters, Slot, Tick,
@@ -42,6 +43,7 @@ pub(super) struct S3Engine {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) workers: S3Workers,
     pub(super) gauges: Vec<ClientGauges>,
+    pub(super) arrivals: Arc<Mutex<SharedArrivals>>,
     /// One for each slot; absent while a request has it.
     pub(super) blocks: Vec<Option<AlignedBuffer>>,
     pub(super) queued: Vec<IoRequest>,
@@ -184,6 +186,7 @@ impl Engine for S3Engine {
                 (_, None) => {}
             }
         }
+        rpc.arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner).to_model();
         out.rpc = Some(rpc);
     }
 

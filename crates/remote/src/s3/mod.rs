@@ -33,8 +33,8 @@ use client::S3Client;
 use engine::{ClientGauges, S3Engine, S3Workers};
 use narrows_engines::socket::connection_facts;
 use narrows_engines::{
-    Clock, Engine, EngineError, EngineFactory, ErrorKind, OpenSpec, OwnPlace, PlaceRequest, StopFlag,
-    WorkerContext,
+    Clock, Engine, EngineError, EngineFactory, ErrorKind, OpenSpec, OwnPlace, PlaceFound, PlaceRequest,
+    StopFlag, WorkerContext,
 };
 use narrows_model::capabilities::Capabilities;
 use narrows_model::engine::EngineDeclaration;
@@ -219,6 +219,7 @@ impl EngineFactory for S3Factory {
             clock: Arc::clone(&worker.clock),
             workers,
             gauges,
+            arrivals: Arc::clone(&site.wire.arrivals),
             blocks: blocks.into_iter().map(Some).collect(),
             queued: Vec::with_capacity(depth as usize),
             done: Vec::with_capacity(depth as usize),
@@ -232,6 +233,27 @@ impl EngineFactory for S3Factory {
     /// There is nothing of a bucket in this machine's page cache.
     fn bring_cache_to(&self, _spec: &OpenSpec, _state: CacheState) -> Result<Option<f64>, EngineError> {
         Ok(None)
+    }
+
+    fn examine(
+        &self,
+        target: &Target,
+        clock: Arc<dyn Clock>,
+        timeout_ns: u64,
+    ) -> Result<PlaceFound, EngineError> {
+        let address = address_of(target)?;
+        let bounds = RequestBounds { clock, stop: StopFlag::default(), timeout_ns };
+        let site = self.site(&address, bounds)?;
+        if address.prefix.is_empty() {
+            return Ok(PlaceFound::Folder { free_bytes: None });
+        }
+        let server = site.server();
+        match S3Client::new(site).head(&address.prefix) {
+            Ok(length @ 1..) => Ok(PlaceFound::File { length: Bytes(length) }),
+            Ok(0) => Ok(PlaceFound::Folder { free_bytes: None }),
+            Err(failure) if failure.is_missing() => Ok(PlaceFound::Folder { free_bytes: None }),
+            Err(failure) => Err(failure.to_error("examine", &server)),
+        }
     }
 
     fn own_place(

@@ -85,6 +85,7 @@ impl S3Site {
             clock: bounds.clock,
             stop: bounds.stop,
             timeout_ns: bounds.timeout_ns,
+            arrivals: Arc::default(),
         };
         Ok(Self { address: address.clone(), credentials: signer(credentials), bucket, wire, epoch_seconds })
     }

@@ -4,6 +4,7 @@
 //! closes. Not here: its bytes, which are `stream`'s and `transport`'s.
 
 use super::stream::{SharedSocket, WireStream, is_wait};
+use narrows_engines::arrivals::SharedArrivals;
 use narrows_engines::socket::{ConnectionLocality, SocketWaits, Waited, tcp_counters};
 use narrows_engines::{Clock, StopFlag, Tick, host_lookup};
 use narrows_model::counters::{Combine, TcpCounters};
@@ -44,6 +45,8 @@ pub(super) struct WireTarget {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) stop: StopFlag,
     pub(super) timeout_ns: u64,
+    /// How fast the bodies of long answers arrive, on all connections of a worker together.
+    pub(super) arrivals: Arc<Mutex<SharedArrivals>>,
 }
 
 /// Counts and times of one wire.
@@ -174,6 +177,11 @@ impl Wire {
         }
     }
 
+    /// A body of `bytes` arrives from now on.
+    pub(super) fn begin_body(&self, bytes: u64) -> BodyArrival<'_> {
+        BodyArrival { wire: self, is_long: locked(&self.target.arrivals).begin(bytes) }
+    }
+
     pub(super) fn add(&self, change: impl FnOnce(&mut WireCounts)) {
         change(&mut locked(&self.counts));
     }
@@ -285,6 +293,30 @@ impl Wire {
             counts.tls_ns += took_ns;
         });
         Ok(WireStream::Tls(Box::new(stream)))
+    }
+}
+
+/// A body that arrives.
+pub(super) struct BodyArrival<'a> {
+    wire: &'a Wire,
+    is_long: bool,
+}
+
+impl BodyArrival<'_> {
+    /// `bytes` of it have arrived.
+    pub(super) fn arrived(&self, bytes: usize) {
+        if self.is_long {
+            let now = self.wire.target.clock.now();
+            locked(&self.wire.target.arrivals).arrived(bytes, now);
+        }
+    }
+}
+
+impl Drop for BodyArrival<'_> {
+    fn drop(&mut self) {
+        if self.is_long {
+            locked(&self.wire.target.arrivals).end();
+        }
     }
 }
 

@@ -61,8 +61,10 @@ impl PointPlanner<'_> {
     /// other path.
     pub(super) fn more_connections(&self, path: &Cell, point: GridPoint) -> Option<Cell> {
         let is_bulk = self.corners.first() == Some(&Some((point.block, point.depth)));
-        let workload =
-            cut::more_connections(&path.workload).filter(|_| is_bulk && self.route.is_protocol())?;
+        // What exists was read by the path before, and is then in the server's memory.
+        let is_fresh = self.request.existing_file.is_none();
+        let probe = self.route.probe(&self.request.target).filter(|_| is_bulk && is_fresh)?;
+        let workload = cut::more_connections(&path.workload, probe.connection_per_request)?;
         Some(self.cell(Cut::MoreConnections, path.target.clone(), workload, path.stop))
     }
 }

@@ -4,6 +4,7 @@ use super::grid::GridPoint;
 use crate::problem::Problem;
 use crate::request::{CheckRequest, RequestedServer, ServerKind};
 use narrows_model::capabilities::Capabilities;
+use narrows_model::engine::ProtocolProbe;
 use narrows_model::inventory::PathKind;
 use narrows_model::plan::Topology;
 use narrows_model::{Layer, Op, Segment, Target, Via};
@@ -70,7 +71,7 @@ impl CheckRoute {
                 "--server with a path",
                 "omit --server: the target already names the endpoint",
             )),
-            (Target::Scheme { engine, .. }, None) if engine.declaration().stores_data => {
+            (Target::Scheme { engine, .. }, None) if engine.declaration().probe.is_some() => {
                 Ok(CheckRoute::Protocol)
             }
             (Target::Null { .. } | Target::Sim { .. } | Target::Scheme { .. } | Target::Stripe(_), _) => {
@@ -116,9 +117,12 @@ impl CheckRoute {
         matches!(self, CheckRoute::Local | CheckRoute::Mount(_) | CheckRoute::Protocol)
     }
 
-    /// Whether the storage protocol is spoken to a server with nothing of ours on it.
-    pub(super) fn is_protocol(&self) -> bool {
-        matches!(self, CheckRoute::Protocol)
+    /// What the protocol that is spoken to `target` shows; `None` of any other path.
+    pub(super) fn probe(&self, target: &Target) -> Option<&'static ProtocolProbe> {
+        match (self, target) {
+            (CheckRoute::Protocol, Target::Scheme { engine, .. }) => engine.declaration().probe.as_ref(),
+            _ => None,
+        }
     }
 
     /// What the engine of the path can do; `None` where it is not known.
@@ -133,10 +137,11 @@ impl CheckRoute {
     /// Why the path's engine cannot do a point, or may not; `None` when it can.
     pub(super) fn refusal(&self, request: &CheckRequest, point: GridPoint) -> Option<String> {
         if request.existing_file.is_some() && point.op != Op::Read {
-            return Some(format!(
+            let reason = request.read_only_reason.clone();
+            return reason.or(Some(format!(
                 "{} exists already and is only read; name a folder to write",
                 request.target
-            ));
+            )));
         }
         let capabilities = self.capabilities(request)?;
         if !capabilities.ops.contains(&point.op) {
@@ -228,7 +233,8 @@ fn unchecked(request: &CheckRequest) -> Problem {
     Problem::new(
         "target",
         format!("`{}`", request.target),
-        "PATH, nfs://HOST/EXPORT/PATH, tcp://HOST:PORT/disk and tcp://HOST:PORT/memory",
+        "PATH, nfs://HOST/EXPORT/PATH, iscsi://HOST/IQN/LUN, s3://BUCKET/PREFIX, tcp://HOST:PORT/disk and \
+         tcp://HOST:PORT/memory",
         "name the last layer of the path; the layers before it are measured as well",
     )
 }

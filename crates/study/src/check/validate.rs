@@ -98,7 +98,10 @@ fn file(request: &CheckRequest, problems: &mut Vec<Problem>) {
         ));
     }
     let writable = request.engines.path.as_ref().is_none_or(|path| path.ops.contains(&Op::Write));
-    if request.existing_file.is_none() && !writable {
+    // A bucket takes whole objects, and an engine with a protocol of its own makes what it reads.
+    let makes_own =
+        matches!(&request.target, Target::Scheme { engine, .. } if engine.declaration().probe.is_some());
+    if request.existing_file.is_none() && !writable && !makes_own {
         problems.push(Problem::new(
             "target",
             format!("{}, which cannot be written", request.target),

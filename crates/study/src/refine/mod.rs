@@ -3,7 +3,7 @@
 use crate::check::{PATH_CELLS_MAX, estimate};
 use crate::neighbours::candidates;
 use narrows_model::plan::SkippedCell;
-use narrows_model::{Cell, CellId, Cut, Nanos, Plan, Segment};
+use narrows_model::{Cell, CellId, Cut, EngineId, Nanos, Plan, Segment, Target};
 
 /// A segment that seems to limit one cell of the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +76,17 @@ fn is_known(plan: &Plan, planned: &PlannedCells, id: &CellId) -> bool {
 fn refusal(cell: &Cell, has_room: bool, has_time: bool) -> Option<String> {
     let workload = &cell.workload;
     let in_flight = u64::from(workload.workers) * u64::from(workload.queue_depth);
-    if workload.file_bytes.0 < workload.block_bytes.0.saturating_mul(in_flight) {
+    let is_on_unit = matches!(cell.target, Target::Scheme { engine: EngineId::Iscsi, .. });
+    let is_spoken =
+        matches!(&cell.target, Target::Scheme { engine, .. } if engine.declaration().probe.is_some());
+    if is_spoken && cell.read_only {
+        Some(
+            "what the path has read may be in the server's memory, and is no longer as it was found"
+                .to_owned(),
+        )
+    } else if is_on_unit && workload.clients > 1 && !cell.read_only {
+        Some("what was claimed of the unit is for one client".to_owned())
+    } else if workload.file_bytes.0 < workload.block_bytes.0.saturating_mul(in_flight) {
         Some(format!("the test file is too small for {} clients of {in_flight} requests", workload.clients))
     } else if !has_room {
         Some(format!("check measures at most {PATH_CELLS_MAX} points of the path"))

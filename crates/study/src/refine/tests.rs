@@ -63,6 +63,18 @@ fn clients_share_the_bytes_that_were_stated() {
 }
 
 #[test]
+fn a_unit_that_was_claimed_for_one_client_gets_no_more() {
+    let unit: Target = "iscsi://storage/iqn.2026-01.com.example:disk/1".parse().unwrap();
+    let mut plan = plan("/srv");
+    for cell in &mut plan.cells {
+        cell.target = unit.clone();
+    }
+    let planned = refine(&plan, &[suspect(Segment::DeviceBandwidth, "path/write/1MiB/qd1/w16/c1")], MINUTE);
+    assert!(planned.cells.iter().all(|cell| cell.workload.clients == 1), "{:?}", ids(&planned.cells));
+    assert!(planned.skipped.iter().any(|skip| skip.reason.contains("for one client")), "{planned:?}");
+}
+
+#[test]
 fn one_more_connection_is_measured_for_each_suspect_before_all_else() {
     let suspects = [
         suspect(Segment::DeviceBandwidth, "path/read/1MiB/qd16/c1"),

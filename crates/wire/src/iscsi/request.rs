@@ -140,6 +140,14 @@ pub fn ping(tag: u32, numbers: SendNumbers) -> BasicHeader {
     header
 }
 
+/// A ping at its place in the order of commands, which the target's window bounds as theirs.
+#[must_use]
+pub fn ordered_ping(tag: u32, numbers: SendNumbers) -> BasicHeader {
+    let mut header = ping(tag, numbers);
+    header.0[0] &= !IMMEDIATE;
+    header
+}
+
 /// The wish to end the session.
 #[must_use]
 pub fn logout(tag: u32, numbers: SendNumbers) -> BasicHeader {

@@ -7,10 +7,12 @@ pub(crate) mod ganesha;
 pub(crate) mod ledger;
 pub(crate) mod original;
 pub(crate) mod others;
+pub(crate) mod spoken;
 pub(crate) mod strace;
 pub(crate) mod study;
 pub(crate) mod tgt;
 pub(crate) mod versity;
+pub(crate) mod waits;
 
 use std::any::Any;
 use std::io::Write as _;

@@ -3,7 +3,9 @@
 //! Its control socket is in `/run`, which no network namespace separates: it gets a mount namespace with another one.
 
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::SOON;
 use narrows_lab::{Host, Lab, LabProcess};
@@ -41,10 +43,22 @@ pub(crate) struct Tgt<'a> {
 impl<'a> Tgt<'a> {
     /// A target on host `index` with a new unit of `bytes`.
     pub(crate) fn start(lab: &'a Lab, index: u8, bytes: u64, setup: TgtSetup) -> Self {
+        Self::start_placed(lab, index, lab.scratch(), bytes, setup, |_| ())
+    }
+
+    /// The same with the unit's file in `folder`, where `place` puts the target's command where it shall run.
+    pub(crate) fn start_placed(
+        lab: &'a Lab,
+        index: u8,
+        folder: &Path,
+        bytes: u64,
+        setup: TgtSetup,
+        place: impl FnOnce(&mut Command),
+    ) -> Self {
         let host = lab.host(index).unwrap();
-        let image = lab.scratch().join("lun1.img");
+        let image = folder.join("lun1.img");
         fs::File::create(&image).unwrap().set_len(bytes).unwrap();
-        let server = start_server(lab, &host, &image, &setup, 0);
+        let server = start_server(lab, &host, &image, &setup, 0, place);
         Self { lab, host, server, setup, image, start_count: 1 }
     }
 
@@ -65,21 +79,37 @@ impl<'a> Tgt<'a> {
 
     /// Starts it again, after it was killed.
     pub(crate) fn start_again(&mut self) {
-        self.server = start_server(self.lab, &self.host, &self.image, &self.setup, self.start_count);
+        self.server = start_server(self.lab, &self.host, &self.image, &self.setup, self.start_count, |_| ());
         self.start_count += 1;
     }
 
     /// Whether the file behind the unit has only zeroes.
     pub(crate) fn is_empty(&self) -> bool {
-        fs::read(&self.image).unwrap().iter().all(|byte| *byte == 0)
+        const PART: usize = 1 << 20;
+        let (zeroes, mut part) = (vec![0; PART], vec![0; PART]);
+        let mut file = fs::File::open(&self.image).unwrap();
+        loop {
+            let count = file.read(&mut part).unwrap();
+            if count == 0 || part[..count] != zeroes[..count] {
+                return count == 0;
+            }
+        }
     }
 }
 
-fn start_server(lab: &Lab, host: &Host, image: &Path, setup: &TgtSetup, count: u32) -> LabProcess {
+fn start_server(
+    lab: &Lab,
+    host: &Host,
+    image: &Path,
+    setup: &TgtSetup,
+    count: u32,
+    place: impl FnOnce(&mut Command),
+) -> LabProcess {
     let script = lab.scratch().join(format!("tgt-{count}.sh"));
     fs::write(&script, script_text(image, setup)).unwrap();
     let mut command = host.command("unshare");
     command.args(["--mount", "bash", "-e"]).arg(&script);
+    place(&mut command);
     let mut server = lab.start(&format!("tgt-{count}"), command).unwrap();
     server.wait_for_line("target is ready", SOON).unwrap();
     server

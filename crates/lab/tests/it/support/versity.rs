@@ -7,7 +7,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::SOON;
-use narrows_lab::{Lab, LabProcess};
+use super::waits::pause;
+use narrows_lab::{Host, Lab, LabProcess};
 
 /// Keys of the server.
 pub(crate) const KEY_ID: &str = "lab";
@@ -59,7 +60,8 @@ impl<'a> Versity<'a> {
         fs::create_dir_all(store.join(BUCKET)).unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let program = program().unwrap();
-        let server = launch(lab, &program, &store, port, options, 0);
+        let at = VersityPlace { host: None, store: &store, port };
+        let server = launch(lab, &program, &at, options, 0, |_| ());
         let (options, start_count) = (options.to_vec(), 1);
         Self { lab, program, store, port, options, server, start_count }
     }
@@ -84,35 +86,74 @@ impl<'a> Versity<'a> {
 
     pub(crate) fn start_again(&mut self) {
         let Self { lab, program, store, port, options, start_count, .. } = self;
-        self.server = launch(lab, program, store, *port, options, *start_count);
+        let at = VersityPlace { host: None, store, port: *port };
+        self.server = launch(lab, program, &at, options, *start_count, |_| ());
         self.start_count += 1;
     }
 }
 
-fn launch(lab: &Lab, program: &Path, store: &Path, port: u16, options: &[String], count: u32) -> LabProcess {
-    let mut command = Command::new(program);
-    command
-        .arg("--port")
-        .arg(format!("127.0.0.1:{port}"))
-        .arg("--keep-alive")
-        .args(options)
-        .arg("posix")
-        .arg(store);
+/// Where a server runs and what it serves.
+struct VersityPlace<'p> {
+    /// A host of the lab, or this machine.
+    host: Option<&'p Host>,
+    store: &'p Path,
+    port: u16,
+}
+
+impl VersityPlace<'_> {
+    fn address(&self) -> String {
+        let ip = self.host.map_or_else(|| "127.0.0.1".to_owned(), |host| host.address().to_string());
+        format!("{ip}:{}", self.port)
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        self.host.map_or_else(|| Command::new(program), |host| host.command(program))
+    }
+
+    fn is_listening(&self) -> bool {
+        let (ip, port) = (self.address(), self.port);
+        let Some(host) = self.host else { return TcpStream::connect(ip).is_ok() };
+        let mut command = host.command("bash");
+        command.args(["-c", &format!("exec 3<>/dev/tcp/{}/{port}", host.address())]);
+        command.output().is_ok_and(|output| output.status.success())
+    }
+}
+
+fn launch(
+    lab: &Lab,
+    program: &Path,
+    at: &VersityPlace<'_>,
+    options: &[String],
+    count: u32,
+    place: impl FnOnce(&mut Command),
+) -> LabProcess {
+    let mut command = at.command(program);
+    command.arg("--port").arg(at.address()).arg("--keep-alive").args(options).arg("posix").arg(at.store);
     command.env("ROOT_ACCESS_KEY", KEY_ID).env("ROOT_SECRET_KEY", SECRET);
+    place(&mut command);
     let mut server = lab.start(&format!("versitygw-{count}"), command).unwrap();
     // It announces what it listens on before it does.
     server.wait_for_line("service listening on", SOON).unwrap();
     for _ in 0..500 {
-        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+        if at.is_listening() {
             return server;
         }
         pause(Duration::from_millis(10));
     }
-    panic!("nothing listens on {port}: {}", server.stdout().unwrap());
+    panic!("nothing listens on {}: {}", at.address(), server.stdout().unwrap());
 }
 
-/// Lets time pass.
-pub(crate) fn pause(time: Duration) {
-    let (_open, waits) = std::sync::mpsc::channel::<()>();
-    let _ = waits.recv_timeout(time);
+/// A server in host 2 over `store`, which is the folder of its buckets, where `place` puts its command where it shall run;
+/// and what `s3:` needs to reach `prefix` of its bucket.
+pub(crate) fn serve_in_host(
+    lab: &Lab,
+    store: &Path,
+    prefix: &str,
+    place: impl FnOnce(&mut Command),
+) -> (LabProcess, String) {
+    let host = lab.host(2).unwrap();
+    fs::create_dir_all(store.join(BUCKET)).unwrap();
+    let at = VersityPlace { host: Some(&host), store, port: 7070 };
+    let server = launch(lab, &program().unwrap(), &at, &[], 0, place);
+    (server, format!("s3://{BUCKET}/{prefix}?endpoint=http://{}", at.address()))
 }

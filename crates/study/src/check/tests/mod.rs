@@ -3,6 +3,7 @@
 mod bounds;
 mod endpoint;
 mod local;
+mod protocol;
 mod requests;
 
 use super::*;

@@ -1,15 +1,16 @@
-//! Logical units of iSCSI targets among the targets of a study: what is on each, and what of it a run claims.
+//! Logical units of iSCSI targets among targets: what is on each, and what of it a run claims.
 //!
 //! A unit that holds anything is only read, unless it is named by its serial number.
 
+use super::folder::{claim_unit, survey_unit};
+use super::{Watch, random_u64};
 use crate::exit::CommandFailure;
-use crate::measurement::{self, Watch, random_u64};
 use narrows_engines::iscsi::{RegionNeed, UnitHolding, UnitRegion, UnitSurvey};
 use narrows_model::{Bytes, Cell, EngineId, IscsiAddress, Plan, Site, Target};
 use std::collections::BTreeSet;
 
-/// A unit of this study.
-pub(super) struct UnitSite {
+/// A unit.
+pub(crate) struct UnitSite {
     /// As the study names it.
     target: Target,
     /// The same, with consent to overwrite it where that was given.
@@ -23,14 +24,14 @@ pub(super) struct UnitSite {
 ///
 /// # Errors
 /// A unit that cannot be reached or read, and a serial number that none of them has.
-pub(super) fn examine(
+pub(crate) fn examine(
     targets: &[Target],
     overwrite: &[String],
     watch: &Watch,
 ) -> Result<Vec<UnitSite>, CommandFailure> {
     let mut sites = Vec::new();
     for (target, mut address) in targets.iter().filter_map(|target| Some((target, address(target)?))) {
-        let survey = measurement::survey_unit(&address, &watch.clock)?;
+        let survey = survey_unit(&address, &watch.clock)?;
         let is_named = survey.serial.as_ref().is_some_and(|serial| overwrite.contains(serial));
         if is_named {
             address.overwrite.clone_from(&survey.serial);
@@ -55,36 +56,36 @@ fn check_named(sites: &[UnitSite], overwrite: &[String]) -> Result<(), CommandFa
                 format!("has {}", known.join(", "))
             };
             Err(CommandFailure::bad_input(format!(
-                "no LUN of this study has the serial number {serial}, which is to be overwritten; the study {known}"
+                "no LUN of this run has the serial number {serial}, which is to be overwritten; it {known}"
             )))
         }
     }
 }
 
 impl UnitSite {
-    pub(super) fn is_at(&self, target: &Target) -> bool {
+    pub(crate) fn is_at(&self, target: &Target) -> bool {
         self.target == *target
     }
 
     /// Why it is only read; `None` where it may be written.
-    pub(super) fn read_only_reason(&self) -> Option<String> {
+    pub(crate) fn read_only_reason(&self) -> Option<String> {
         self.survey.read_only_reason(&self.address)
     }
 
     /// Its length where it is only read.
-    pub(super) fn read_length(&self) -> Option<Bytes> {
+    pub(crate) fn read_length(&self) -> Option<Bytes> {
         self.read_only_reason().map(|_| self.survey.length)
     }
 
     /// Bytes that a run may fill.
-    pub(super) fn room(&self) -> Bytes {
+    pub(crate) fn room(&self) -> Bytes {
         self.survey.room()
     }
 
     /// Claims what the cells of `plan` write, and returns what was done for that, in sentences.
-    pub(super) fn claim(&mut self, plan: &Plan, watch: &Watch) -> Result<Vec<String>, CommandFailure> {
+    pub(crate) fn claim(&mut self, plan: &Plan, watch: &Watch) -> Result<Vec<String>, CommandFailure> {
         let Some(need) = self.need(plan) else { return Ok(Vec::new()) };
-        let region = measurement::claim_unit(&self.address, need, random_u64()?, &watch.clock)?;
+        let region = claim_unit(&self.address, need, random_u64()?, &watch.clock)?;
         let notes = region.notes().iter().map(|note| format!("narrows: {}: {note}", self.target));
         let notes = notes.collect();
         self.region = Some(region);
@@ -92,7 +93,7 @@ impl UnitSite {
     }
 
     /// The target that engines work on.
-    pub(super) fn claimed(&self) -> Target {
+    pub(crate) fn claimed(&self) -> Target {
         match &self.region {
             Some(region) => Target::Scheme { engine: EngineId::Iscsi, rest: region.address().to_string() },
             None => self.target.clone(),
@@ -100,7 +101,7 @@ impl UnitSite {
     }
 
     /// `text` with the user's target in place of what was claimed.
-    pub(super) fn with_user_target(&self, text: &str) -> String {
+    pub(crate) fn with_user_target(&self, text: &str) -> String {
         match &self.region {
             Some(_) => text.replace(&self.claimed().to_string(), &self.target.to_string()),
             None => text.to_owned(),
@@ -124,7 +125,7 @@ impl UnitSite {
     }
 
     /// Adds to `plan` what of the unit is written or read.
-    pub(super) fn describe(&self, plan: &mut Plan) {
+    pub(crate) fn describe(&self, plan: &mut Plan) {
         let name = self.target.to_string();
         let serial = self.survey.serial.as_deref().unwrap_or("none");
         let unit = format!("{name} ({}, serial {serial}, {}", self.survey.description, self.survey.length);

@@ -1,0 +1,63 @@
+//! Paths to servers of storage protocols with nothing of ours on them.
+
+use super::*;
+use narrows_model::EngineId;
+
+/// A request for `target` with what its engine can do.
+fn spoken(target: &str, engine: EngineId) -> CheckRequest {
+    let mut request = roomy(target);
+    request.engines.path = Some(engine.declaration().capabilities());
+    request
+}
+
+fn cuts(plan: &Plan) -> BTreeSet<Cut> {
+    plan.cells.iter().map(|cell| cell.cut).collect()
+}
+
+const IN_MEMORY: [Cut; 2] = [Cut::Generator, Cut::MemoryCopy];
+
+#[test]
+fn nfs_and_iscsi_have_the_same_cuts() {
+    let all = [Cut::RoundTrip, Cut::HotBlocks, Cut::EarlyPath, Cut::Path, Cut::MoreConnections].into_iter();
+    let all: BTreeSet<Cut> = all.chain(IN_MEMORY).collect();
+    for (target, engine) in [
+        ("nfs://storage/export", EngineId::Nfs),
+        ("iscsi://storage/iqn.2026-01.com.example:disk/1", EngineId::Iscsi),
+    ] {
+        let plan = plan(&spoken(target, engine));
+        assert_eq!(cuts(&plan), all, "{target}");
+        let early = cut(&plan, Cut::EarlyPath)[0];
+        assert_eq!((early.workload.op, early.workload.sync), (Op::Write, SyncPolicy::None));
+        let more = cut(&plan, Cut::MoreConnections)[0];
+        assert_eq!((more.workload.workers, more.workload.queue_depth), (2, 8), "as many requests");
+        let hot = cut(&plan, Cut::HotBlocks)[0];
+        assert!(hot.workload.file_bytes < cut(&plan, Cut::Path)[0].workload.file_bytes);
+    }
+}
+
+#[test]
+fn a_bucket_is_read_and_more_connections_are_more_requests() {
+    let plan = plan(&spoken("s3://bucket/prefix", EngineId::S3));
+    let expected = [Cut::RoundTrip, Cut::HotBlocks, Cut::Path, Cut::MoreConnections].into_iter();
+    assert_eq!(cuts(&plan), expected.chain(IN_MEMORY).collect());
+    assert!(plan.cells.iter().all(|cell| !cell.workload.op.moves_towards_device()));
+    let more = cut(&plan, Cut::MoreConnections)[0];
+    assert_eq!((more.workload.workers, more.workload.queue_depth), (2, 16));
+    assert!(plan.skipped.iter().any(|skip| skip.reason.contains("s3 cannot write")), "{:?}", plan.skipped);
+}
+
+#[test]
+fn a_unit_that_holds_something_is_only_read_for_the_reason_that_is_given() {
+    let reason = "LUN 1 holds an XFS file system and is only read";
+    let request = CheckRequest {
+        existing_file: Some(Bytes(1 << 30)),
+        read_only_reason: Some(reason.to_owned()),
+        ..spoken("iscsi://storage/iqn.2026-01.com.example:disk/1", EngineId::Iscsi)
+    };
+    let plan = plan(&request);
+    assert!(plan.cells.iter().all(|cell| !cell.workload.op.moves_towards_device()));
+    assert!(cut(&plan, Cut::MoreConnections).is_empty(), "what was read is no longer as it was found");
+    let on_unit = plan.cells.iter().filter(|cell| cell.target == request.target);
+    assert!(on_unit.clone().count() > 0 && on_unit.clone().all(|cell| cell.read_only));
+    assert!(plan.skipped.iter().any(|skip| skip.reason == reason), "{:?}", plan.skipped);
+}
