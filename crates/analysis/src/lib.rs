@@ -52,7 +52,7 @@ pub use explain::{Explanation, explain, topics};
 pub use figures::{NamedFigures, compare_figures};
 pub use input::{Input, RunFacts};
 pub use method::calls::per_call;
-pub use outlook::{LoadStanding, Outlook, outlook};
+pub use outlook::{LoadStanding, Outlook, disturbed, outlook, stays_disturbed};
 pub use predict::predict;
 pub use refine::{Suspect, refinement};
 pub use summary::{Summarizer, summarize};

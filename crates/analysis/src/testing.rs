@@ -364,6 +364,36 @@ pub(crate) fn cleared(summary: &Summary, segment: Segment) -> bool {
     summary.diagnosis.exonerated.iter().any(|entry| entry.segment == segment)
 }
 
+/// A whole trial of a cell in which nothing was done.
+#[cfg(test)]
+pub(crate) fn empty_trial(cell: &narrows_model::CellId) -> narrows_model::TrialOutput {
+    narrows_model::TrialOutput {
+        cell: cell.clone(),
+        trial: 0,
+        complete: true,
+        start_ns: Nanos(0),
+        first_done_ns: Nanos(0),
+        last_done_ns: Nanos(0),
+        ended_ns: None,
+        op_count: 0,
+        bytes: narrows_model::Bytes(0),
+        response: narrows_model::Histogram::new(),
+        response_sum_ns: 0,
+        by_kind: Vec::new(),
+        open_loop: None,
+        in_flight_at_end: None,
+        effective: None,
+        clients: Vec::new(),
+        errors: Vec::new(),
+        counters: Vec::new(),
+        file_bytes: narrows_model::Bytes(0),
+        resident_ratio: None,
+        verification: None,
+        rpc: None,
+        syncs: None,
+    }
+}
+
 /// Counters of `role` of which none could be read.
 #[cfg(test)]
 pub(crate) fn unread_counters(role: Role, at_ns: Nanos) -> CounterSample {
@@ -382,5 +412,8 @@ pub(crate) fn unread_counters(role: Role, at_ns: Nanos) -> CounterSample {
         threads: None,
         foreign_cpu: None,
         nfs_mounts: Vec::new(),
+        memory_pressure: None,
+        group_memory_pressure: None,
+        daemon: None,
     }
 }

@@ -73,6 +73,37 @@ pub struct CounterSample {
     /// NFS mounts under the path, as the kernel's client counts them; empty where there are none.
     #[serde(default)]
     pub nfs_mounts: Vec<NfsMountCounters>,
+    /// Time in which tasks of the machine waited for memory; `None` where the kernel does not account for it.
+    #[serde(default)]
+    pub memory_pressure: Option<PressureTimes>,
+    /// The same of the role's control group; `None` also where that group is the whole machine.
+    #[serde(default)]
+    pub group_memory_pressure: Option<PressureTimes>,
+    /// The process that serves a file system of the path (FUSE); `None` without one, or where it is not known.
+    #[serde(default)]
+    pub daemon: Option<DaemonCounters>,
+}
+
+/// Time in which tasks could not go on for want of a resource (pressure stall information).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PressureTimes {
+    /// Time in which at least one task waited.
+    pub some_ns: Nanos,
+    /// Time in which all tasks that were not idle waited at once.
+    pub full_ns: Nanos,
+}
+
+/// A process that serves a file system of the path, with its descendants.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DaemonCounters {
+    /// Its name as the kernel has it: at most 15 bytes, of any content.
+    pub name: String,
+    /// Its process id.
+    pub pid: u32,
+    /// Times of its threads.
+    pub threads: ThreadTimes,
+    /// Time in which its control group had used up its quota, summed over CPUs.
+    pub throttled_ns: Nanos,
 }
 
 /// Time of threads that the scheduler accounts for: on a CPU, and runnable but waiting for one.
@@ -102,6 +133,20 @@ pub struct ForeignCpu {
     /// only those whose accounts this process may read.
     #[serde(default)]
     pub device_programs: Vec<ForeignDeviceProgram>,
+    /// Programs with the most memory, the largest first: a few.
+    #[serde(default)]
+    pub memory_programs: Vec<ForeignMemoryProgram>,
+}
+
+/// A program that is no part of the path, by its memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ForeignMemoryProgram {
+    /// Its name as the kernel has it: at most 15 bytes, of any content.
+    pub name: String,
+    /// Its process id.
+    pub pid: u32,
+    /// Its pages in memory, those that it shares included.
+    pub resident_bytes: Bytes,
 }
 
 /// A program that is no part of the path and moved bytes to or from block devices.

@@ -99,6 +99,13 @@ pub enum Event {
         /// What happened, where, what to do.
         message: String,
     },
+    /// A cell is measured once more, from its first repetition on: the better one of both measurements counts.
+    CellRepeated {
+        /// The cell.
+        cell: CellId,
+        /// What was wrong with its first measurement.
+        reason: String,
+    },
     /// The run ended.
     RunFinished {
         /// When, on the load's monotonic clock.

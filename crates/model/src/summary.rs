@@ -12,8 +12,8 @@ mod time;
 
 pub use commit::{CommitCall, CommitLatency};
 pub use cpu::{
-    CpuBasis, CpuWaiting, ForeignLoad, ForeignProgramLoad, ForeignResource, ForeignTransfer,
-    ForeignTransferProgram, RoleCpu,
+    CpuBasis, CpuWaiting, DaemonLoad, ForeignLoad, ForeignProgramLoad, ForeignResource, ForeignTransfer,
+    ForeignTransferProgram, MemoryStall, RoleCpu,
 };
 pub use law::{CurvePoint, Saturation, SaturationState, SegmentFit, Sweep, SweepPoint};
 pub use load::{InFlight, KindSummary, OpenLoopSummary};
@@ -369,9 +369,18 @@ pub struct CellSummary {
     /// Devices and interfaces of the path that moved a tenth or more of their bytes for others; empty where none did.
     #[serde(default)]
     pub foreign_transfers: Vec<ForeignTransfer>,
+    /// Machines of the path on which tasks waited for memory for a tenth of the time or more; empty where none did.
+    #[serde(default)]
+    pub memory_stalls: Vec<MemoryStall>,
+    /// The process that serves its file system (FUSE); `None` without one, or where it is not known.
+    #[serde(default)]
+    pub daemon: Option<DaemonLoad>,
     /// What the time of the client's load was spent on; `None` where it is not known.
     #[serde(default)]
     pub time_shares: Option<TimeShares>,
+    /// What the time in which the server's workers served requests was spent on; `None` where it is not known.
+    #[serde(default)]
+    pub server_shares: Option<TimeShares>,
     /// Bytes at application, wire and device.
     pub bytes: ByteTriangle,
     /// Round-trip time of the connections, smallest; `None` without any.

@@ -11,6 +11,7 @@
 mod cgroup;
 pub mod counters;
 mod error;
+mod fuse;
 pub mod inventory;
 mod mounts;
 mod parse;
@@ -18,4 +19,5 @@ mod root;
 mod unknown;
 
 pub use error::{ProbeError, ProbeErrorKind, Result};
+pub use fuse::fuse_daemon;
 pub use root::Root;

@@ -1,6 +1,9 @@
 //! Small values of every kind for tests.
 
-use narrows_model::counters::{CounterSample, ForeignCpu, ForeignDeviceProgram, ForeignProgram, ThreadTimes};
+use narrows_model::counters::{
+    CounterSample, DaemonCounters, ForeignCpu, ForeignDeviceProgram, ForeignMemoryProgram, ForeignProgram,
+    PressureTimes, ThreadTimes,
+};
 use narrows_model::event::{EndReason, Phase};
 use narrows_model::inventory::{HostFacts, Inventory};
 use narrows_model::nfs_mount::{MountProcedure, NfsMountCounters};
@@ -128,6 +131,11 @@ pub(crate) fn counters() -> CounterSample {
                 pid: 4711,
                 device_bytes: Bytes(4096),
             }],
+            memory_programs: vec![ForeignMemoryProgram {
+                name: "a\u{1b}[2J\n".into(),
+                pid: 4711,
+                resident_bytes: Bytes(4096),
+            }],
         }),
         nfs_mounts: vec![NfsMountCounters {
             mount_point: "/mnt/a\u{1b}[2J\n".into(),
@@ -139,17 +147,35 @@ pub(crate) fn counters() -> CounterSample {
                 ..MountProcedure::default()
             }],
         }],
+        memory_pressure: Some(PressureTimes { some_ns: Nanos(3), full_ns: Nanos(2) }),
+        group_memory_pressure: Some(PressureTimes { some_ns: Nanos(1), full_ns: Nanos(0) }),
+        daemon: Some(DaemonCounters {
+            name: "a\u{1b}[2J\n".into(),
+            pid: 12,
+            threads: ThreadTimes { running_ns: Nanos(3), ..ThreadTimes::default() },
+            throttled_ns: Nanos(1),
+        }),
     }
 }
 
 #[test]
 fn what_earlier_versions_did_not_count_is_unknown_in_their_records() {
     let mut sample = serde_json::to_value(counters()).unwrap();
-    for key in ["threads", "foreign_cpu", "nfs_mounts"] {
+    for key in ["threads", "foreign_cpu", "nfs_mounts", "memory_pressure", "group_memory_pressure", "daemon"]
+    {
         sample.as_object_mut().unwrap().remove(key).unwrap();
     }
     let earlier: CounterSample = serde_json::from_value(sample).unwrap();
-    assert_eq!(earlier, CounterSample { threads: None, foreign_cpu: None, nfs_mounts: vec![], ..counters() });
+    let expected = CounterSample {
+        threads: None,
+        foreign_cpu: None,
+        nfs_mounts: vec![],
+        memory_pressure: None,
+        group_memory_pressure: None,
+        daemon: None,
+        ..counters()
+    };
+    assert_eq!(earlier, expected);
 }
 
 pub(crate) fn trial(index: u32, ops: u32) -> Event {

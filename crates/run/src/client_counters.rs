@@ -11,6 +11,7 @@ pub struct ClientCounters {
     devices: Vec<String>,
     path_pids: Option<Vec<u32>>,
     nfs_mounts: Vec<String>,
+    daemon: Option<u32>,
     child_pids: Vec<u32>,
     reader: CounterReader,
 }
@@ -21,7 +22,7 @@ impl ClientCounters {
     #[must_use]
     pub fn new(devices: Vec<String>, path_pids: Option<Vec<u32>>) -> Self {
         let reader = open(&devices, path_pids.as_ref(), &[]);
-        Self { devices, path_pids, nfs_mounts: Vec::new(), child_pids: Vec::new(), reader }
+        Self { devices, path_pids, nfs_mounts: Vec::new(), daemon: None, child_pids: Vec::new(), reader }
     }
 
     /// The same counters, and those of the NFS mounts at these points.
@@ -29,6 +30,13 @@ impl ClientCounters {
     pub fn with_nfs_mounts(mut self, points: Vec<String>) -> Self {
         self.reader = self.reader.with_nfs_mounts(&Root::system(), &points);
         Self { nfs_mounts: points, ..self }
+    }
+
+    /// The same counters, and those of the process that serves a file system of the path.
+    #[must_use]
+    pub fn with_daemon(mut self, pid: Option<u32>) -> Self {
+        self.reader = self.reader.with_daemon(&Root::system(), pid);
+        Self { daemon: pid, ..self }
     }
 }
 
@@ -44,7 +52,8 @@ impl CounterSource for ClientCounters {
         if self.child_pids != child_pids {
             self.child_pids = child_pids.to_vec();
             let reader = open(&self.devices, self.path_pids.as_ref(), child_pids);
-            self.reader = reader.with_nfs_mounts(&Root::system(), &self.nfs_mounts);
+            let reader = reader.with_nfs_mounts(&Root::system(), &self.nfs_mounts);
+            self.reader = reader.with_daemon(&Root::system(), self.daemon);
         }
         Some(self.reader.read(at_ns.0))
     }

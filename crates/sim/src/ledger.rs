@@ -162,6 +162,9 @@ impl LedgerReader<'_> {
             threads: None,
             foreign_cpu: None,
             nfs_mounts: Vec::new(),
+            memory_pressure: None,
+            group_memory_pressure: None,
+            daemon: None,
         }
     }
 

@@ -3,8 +3,8 @@
 //! Differences only; what they mean for a CPU or a path is decided in `summary`, how fields combine in `model`.
 
 use narrows_model::counters::{
-    CgroupCpu, Combine, DiskCounters, ForeignCpu, HostCpu, NicCounters, ProcessCpu, RingCpu, TcpCounters,
-    ThreadTimes, WorkerCounters,
+    CgroupCpu, Combine, DaemonCounters, DiskCounters, ForeignCpu, HostCpu, NicCounters, PressureTimes,
+    ProcessCpu, RingCpu, TcpCounters, ThreadTimes, WorkerCounters,
 };
 use narrows_model::nfs_mount::NfsMountCounters;
 use narrows_model::trial::CounterPair;
@@ -40,6 +40,12 @@ pub(crate) struct RoleDelta {
     pub foreign: Option<ForeignCpu>,
     /// What the kernel's client did at NFS mounts under the path.
     pub nfs_mounts: Vec<NfsMountCounters>,
+    /// How long tasks of the role's machine waited for memory.
+    pub memory_pressure: Option<PressureTimes>,
+    /// How long those of the role's control group did.
+    pub group_memory_pressure: Option<PressureTimes>,
+    /// The process that serves a file system of the path.
+    pub daemon: Option<DaemonCounters>,
 }
 
 impl RoleDelta {
@@ -66,6 +72,12 @@ impl RoleDelta {
                 .iter()
                 .filter_map(|after| mount(&before.nfs_mounts, after))
                 .collect(),
+            memory_pressure: difference(before.memory_pressure.as_ref(), after.memory_pressure.as_ref()),
+            group_memory_pressure: difference(
+                before.group_memory_pressure.as_ref(),
+                after.group_memory_pressure.as_ref(),
+            ),
+            daemon: difference(before.daemon.as_ref(), after.daemon.as_ref()),
         }
     }
 
@@ -79,6 +91,9 @@ impl RoleDelta {
         add(&mut self.workers, more.workers.as_ref());
         add(&mut self.threads, more.threads.as_ref());
         add(&mut self.foreign, more.foreign.as_ref());
+        add(&mut self.memory_pressure, more.memory_pressure.as_ref());
+        add(&mut self.group_memory_pressure, more.group_memory_pressure.as_ref());
+        add(&mut self.daemon, more.daemon.as_ref());
         match (&mut self.tcp, &more.tcp) {
             (Some(sum), Some(more)) => {
                 sum.elapsed = sum.elapsed.saturating_add(more.elapsed);

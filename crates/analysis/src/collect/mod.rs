@@ -115,6 +115,15 @@ impl CellData {
         }
     }
 
+    /// A cell of which nothing is known.
+    #[cfg(test)]
+    pub(crate) fn nothing_yet() -> Self {
+        let target = narrows_model::Target::Null { copy: false };
+        let (warm_up_ns, measure_ns) = (Nanos(0), Nanos(1));
+        let stop = narrows_model::Stop { warm_up_ns, measure_ns, bytes_max: None, ops_max: None };
+        Self::new(Cell::new(narrows_model::Cut::Path, target, narrows_model::Workload::default(), stop))
+    }
+
     /// Whether anything was measured or tried.
     pub(crate) fn touched(&self) -> bool {
         self.measured() || self.failure.is_some()
@@ -241,6 +250,8 @@ pub(crate) struct RunData {
     pub end: Option<EndReason>,
     pub relay: RelayTrials,
     index: HashMap<CellId, usize>,
+    /// First measurements of cells that were measured again.
+    earlier: BTreeMap<CellId, CellData>,
     open: Option<usize>,
     interval_ns: u64,
 }
@@ -258,6 +269,7 @@ impl RunData {
             end: None,
             relay: RelayTrials::default(),
             index: HashMap::new(),
+            earlier: BTreeMap::new(),
             open: None,
             interval_ns: plan.interval_ns.0,
         };
@@ -298,6 +310,7 @@ impl RunData {
                     cell.failure = Some(message.clone());
                 }
             }
+            Event::CellRepeated { cell, .. } => self.repeat(cell),
             Event::RunFinished { reason, .. } => self.end = Some(*reason),
             Event::RelayTrialFinished(trial) => self.relay.add(trial),
             Event::RunStarted { .. } | Event::PhaseStarted { .. } | Event::Counters(_) => {}
@@ -306,7 +319,8 @@ impl RunData {
 
     /// Ends the collection: trials that never ended become totals, cells never reached become skips.
     pub(crate) fn close(&mut self) {
-        self.cells.iter_mut().for_each(CellData::close);
+        self.cells.iter_mut().chain(self.earlier.values_mut()).for_each(CellData::close);
+        self.drop_unfinished_repeats();
         let missed: Vec<SkippedCell> = self
             .cells
             .iter()
@@ -349,6 +363,32 @@ impl RunData {
             && matches!(self.end, Some(EndReason::Finished | EndReason::BudgetSpent))
             && self.cells.iter().filter(|data| data.touched()).all(whole)
             && relay.is_none_or(|plan| self.relay.complete(plan))
+    }
+
+    /// The first measurement of a cell that was measured again.
+    pub(crate) fn earlier(&self, id: &CellId) -> Option<&CellData> {
+        self.earlier.get(id)
+    }
+
+    /// Puts what is known of a cell aside: it is measured once more. A record that repeats it again has its last two.
+    fn repeat(&mut self, id: &CellId) {
+        let Some(data) = self.cell(id).filter(|data| data.touched()) else { return };
+        let mut earlier = std::mem::replace(data, CellData::new(data.cell.clone()));
+        earlier.pack();
+        self.earlier.insert(id.clone(), earlier);
+    }
+
+    /// A repeat that did not come to its end leaves the first measurement as it was.
+    fn drop_unfinished_repeats(&mut self) {
+        let is_whole = |data: &CellData| {
+            data.failure.is_none() && data.measured() && data.trials.values().all(|trial| trial.complete)
+        };
+        for data in &mut self.cells {
+            if let Some(earlier) = self.earlier.get_mut(&data.cell.id).filter(|_| !is_whole(data)) {
+                std::mem::swap(data, earlier);
+                self.earlier.remove(&data.cell.id);
+            }
+        }
     }
 
     fn extend(&mut self, cells: &[Cell]) {

@@ -20,3 +20,49 @@ fn a_skip_that_the_plan_and_its_extension_tell_is_listed_once_with_its_first_rea
     collected.event(&Event::CellSkipped(late.clone()));
     assert_eq!(collected.skipped, [plan.skipped, vec![late]].concat());
 }
+
+/// A finished trial of `cell` that moved so many bytes in a second.
+fn trial(cell: &Cell, bytes: u64, complete: bool) -> Event {
+    let second = Nanos(1_000_000_000);
+    Event::TrialFinished(Box::new(TrialOutput {
+        complete,
+        bytes: Bytes(bytes),
+        op_count: bytes,
+        last_done_ns: second,
+        ..crate::testing::empty_trial(&cell.id)
+    }))
+}
+
+/// The bytes of the first cell of a plan and of its first measurement, after these events of it.
+fn repeated(events: impl Fn(&Cell) -> Vec<Event>) -> (Vec<u64>, Option<Vec<u64>>) {
+    let plan = plan(&machine("local-ssd"), Grid::default());
+    let mut collected = RunData::new(&plan);
+    events(&plan.cells[0]).iter().for_each(|event| collected.event(event));
+    collected.close();
+    let bytes = |data: &CellData| data.trials.values().map(|trial| trial.bytes.0).collect();
+    (bytes(&collected.cells[0]), collected.earlier(&plan.cells[0].id).map(bytes))
+}
+
+fn again(cell: &Cell) -> Event {
+    Event::CellRepeated { cell: cell.id.clone(), reason: "disturbed".to_owned() }
+}
+
+#[test]
+fn both_measurements_of_a_cell_that_was_repeated_are_kept_apart() {
+    let seen = repeated(|cell| vec![trial(cell, 5, true), again(cell), trial(cell, 7, true)]);
+    assert_eq!(seen, (vec![7], Some(vec![5])));
+}
+
+#[test]
+fn a_repeat_that_did_not_come_to_its_end_leaves_the_first_measurement() {
+    let failed = |cell: &Cell| Event::CellFailed { cell: cell.id.clone(), message: "gone".to_owned() };
+    for ends in [0, 1, 2] {
+        let seen = repeated(|cell| {
+            let end = vec![vec![], vec![trial(cell, 7, false)], vec![failed(cell)]].swap_remove(ends);
+            [vec![trial(cell, 5, true), again(cell)], end].concat()
+        });
+        assert_eq!(seen, (vec![5], None), "{ends}");
+    }
+    // What was never measured cannot be repeated.
+    assert_eq!(repeated(|cell| vec![again(cell), trial(cell, 7, true)]), (vec![7], None));
+}

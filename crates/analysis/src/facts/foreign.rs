@@ -1,9 +1,9 @@
-//! Whether programs that are no part of the path took CPU time from a cell.
+//! Whether programs that are no part of the path, or a hypervisor, took CPU time, memory, or a device or link from a cell.
 //!
 //! Not here: whether that limits a load, which is the rule `foreign-load`'s.
 
 use crate::thresholds::{DOMINANT_RATIO, FULL_RATIO, RAISED_RATIO};
-use narrows_model::summary::{CellSummary, ForeignLoad, RoleCpu};
+use narrows_model::summary::{CellSummary, ForeignLoad, MemoryStall, RoleCpu};
 
 /// From this share of a machine's CPUs on, other programs are looked at: less is what the services of any system use.
 pub(crate) const USED_MIN_RATIO: f64 = 0.10;
@@ -47,6 +47,18 @@ pub(crate) fn takes_much(load: &ForeignLoad) -> bool {
     load.busy_cpus >= load.machine_cpus * FULL_RATIO && load.used_cpus >= load.machine_cpus * LARGE_RATIO
 }
 
+/// Whether a hypervisor took a large part of a machine that had no CPU idle beside that.
+pub(crate) fn is_robbed(load: &ForeignLoad) -> bool {
+    load.busy_cpus + load.stolen_cpus >= load.machine_cpus * FULL_RATIO
+        && load.stolen_cpus >= load.machine_cpus * LARGE_RATIO
+}
+
+/// Whether tasks outside of the load's own control group waited for memory: where the waits are mostly the group's own, its
+/// limit is what they wait for, and where they are not known, nothing says whose they are.
+pub(crate) fn is_of_others(stall: &MemoryStall) -> bool {
+    stall.own_ratio.is_some_and(|own| own < stall.some_ratio * DOMINANT_RATIO)
+}
+
 /// Whether several requests in flight absorbed the waits of a load's threads: these were blocked for most of the time, on a
 /// network or a device that stayed busy meanwhile, and the rate was steady.
 fn absorbs_waits(cell: &CellSummary, load: &ForeignLoad) -> bool {
@@ -56,15 +68,19 @@ fn absorbs_waits(cell: &CellSummary, load: &ForeignLoad) -> bool {
 }
 
 /// Whether other programs disturbed the cell: the load waited for a CPU while they used some, or they left none idle, when
-/// threads of the kernel, whose waits are not counted, waited for one too; or a device or an interface of the path moved
-/// much for them. A load whose rate their CPU time did not move is not disturbed by it.
+/// threads of the kernel, whose waits are not counted, waited for one too; or a hypervisor took a tenth of the machine; or a
+/// device or an interface of the path moved much for them; or they waited for memory. A load whose rate their CPU time did not move is not disturbed by it.
 pub(crate) fn is_disturbed(cell: &CellSummary) -> bool {
     let waited = |load: &ForeignLoad| {
         load.used_cpus >= load.machine_cpus * USED_MIN_RATIO
             && wait_shares(cell, load).is_some_and(|shares| shares.waiting >= WAITED_MIN_RATIO)
     };
-    let disturbs = |load: &ForeignLoad| (takes_much(load) || waited(load)) && !absorbs_waits(cell, load);
-    cell.foreign_cpu.iter().any(disturbs) || !cell.foreign_transfers.is_empty()
+    let stolen = |load: &ForeignLoad| load.stolen_cpus >= load.machine_cpus * USED_MIN_RATIO;
+    let disturbs =
+        |load: &ForeignLoad| (takes_much(load) || waited(load) || stolen(load)) && !absorbs_waits(cell, load);
+    cell.foreign_cpu.iter().any(disturbs)
+        || !cell.foreign_transfers.is_empty()
+        || cell.memory_stalls.iter().any(is_of_others)
 }
 
 #[cfg(test)]
@@ -84,6 +100,7 @@ mod tests {
             machine_cpus: 2.0,
             busy_cpus: 2.0,
             used_cpus: 1.5,
+            stolen_cpus: 0.0,
             programs: Vec::new(),
         }];
         let waiting = CpuWaiting { runnable_ratio, waiting_ratio: runnable_ratio / 3.0 };

@@ -4,9 +4,11 @@
 
 use super::device;
 use crate::facts::is_behind_daemon;
+use crate::text;
 use crate::view::SummaryView;
 use narrows_model::counters::Role;
-use narrows_model::summary::{CellSummary, TimeShares};
+use narrows_model::printable::one_line;
+use narrows_model::summary::{CellSummary, DaemonLoad, TimeShares};
 use narrows_model::units::ratio;
 use narrows_model::workload::Access;
 use narrows_model::{Cut, Segment};
@@ -119,4 +121,16 @@ fn device_segment(view: &SummaryView<'_>, cell: &CellSummary, busy: f64) -> Segm
         Some(load) if load >= STREAMING_RATIO => Segment::DeviceBandwidth,
         _ => Segment::Device,
     }
+}
+
+/// What the process that serves the file system did, in words.
+pub(crate) fn daemon_text(daemon: &DaemonLoad) -> String {
+    format!(
+        "`{}` (pid {}) used {}; its busiest thread was on a CPU for {} of the time and waited for one for {}",
+        one_line(&daemon.name),
+        daemon.pid,
+        text::cpus(daemon.used_cpus),
+        text::percent(daemon.busiest.runnable_ratio - daemon.busiest.waiting_ratio),
+        text::percent(daemon.busiest.waiting_ratio),
+    )
 }

@@ -3,7 +3,7 @@
 use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
 use crate::case::{Case, Cases};
 use crate::facts::flags::{self, has};
-use crate::facts::foreign::{self, takes_much, wait_shares};
+use crate::facts::foreign::{self, is_of_others, is_robbed, takes_much, wait_shares};
 use crate::method;
 use crate::text;
 use crate::thresholds::{DOMINANT_RATIO, FULL_RATIO, GAIN_MAX, STRONG_GAIN_RATIO};
@@ -12,7 +12,7 @@ use narrows_model::Segment;
 use narrows_model::diagnosis::Severity;
 use narrows_model::printable::one_line;
 use narrows_model::summary::{
-    CellSummary, ForeignLoad, ForeignProgramLoad, ForeignResource, ForeignTransfer, UsedOf,
+    CellSummary, ForeignLoad, ForeignProgramLoad, ForeignResource, ForeignTransfer, MemoryStall, UsedOf,
 };
 use narrows_model::units::{BytesPerSec, ratio};
 
@@ -34,12 +34,18 @@ pub(super) static RULE: Rule = Rule {
                  the count. Any other daemon of the path on the client's own machine is counted as a program of \
                  others. Bytes that the path's device or interface moved for others, a tenth or more of all and 1 MiB/s at the least, \
                  are a disturbance too; what the load itself moved is taken at its most (read-ahead, journals, headers). \
-                 What a device or a link runs out of is named as ever.",
+                 What a device or a link runs out of is named as ever. What a hypervisor takes (steal) counts like \
+                 programs: from a quarter of the machine on, with no CPU idle, it limits loads that are mostly runnable. Where tasks \
+                 waited for memory for a tenth of the time or more, mostly outside of the load's own control group, the \
+                 programs with the most memory are named; waits of the own group, and where the group is not known, are a \
+                 warning beside the figures alone.",
     formula: "disturbed: CPUs of others >= 0.1 x CPUs online and waiting >= 0.03 of the time, or busy >= 0.9 x and others \
               >= 0.25 x CPUs online; limits: the latter, running + waiting >= 0.9 of the time of the load's threads (0.5 at one \
-              request in flight), roles added up, and 1 / (1 - waiting) >= 1.25",
+              request in flight), roles added up, and 1 / (1 - waiting) >= 1.25; steal: \
+              stolen >= 0.25 x CPUs online, busy + stolen >= 0.9 x, and (busy + stolen) / busy >= 1.25; memory: PSI some >= 0.1 of \
+              the time, own group < half of it",
     source: "Linux, Documentation/scheduler/sched-stats.rst: time on a CPU and time waiting for one; proc(5), \
-             /proc/PID/stat; Amdahl's law for the gain",
+             /proc/PID/stat; accounting/psi.rst; Amdahl's law for the gain",
     example: "other programs used 1.90 of 2 CPUs: `ffmpeg` (pid 4711); the load's threads waited for a CPU for 48 % of \
               the time",
     how_to_measure: Some("nothing to do: every cell is tested; `top` shows the programs"),
@@ -72,7 +78,51 @@ fn busiest(cell: &CellSummary) -> Option<&ForeignLoad> {
 fn disturbances(cell: &CellSummary) -> String {
     let cpu = busiest(cell).filter(|load| load.used_cpus >= load.machine_cpus * foreign::USED_MIN_RATIO);
     let transfers = cell.foreign_transfers.iter().map(|transfer| transfer_message(cell, transfer));
-    cpu.map(|load| message(cell, load)).into_iter().chain(transfers).collect::<Vec<_>>().join("; ")
+    let memory = cell.memory_stalls.iter().map(|stall| stall_message(cell, stall));
+    let cpu = cpu.map(|load| message(cell, load)).into_iter();
+    cpu.chain(robbed(cell)).chain(transfers).chain(memory).collect::<Vec<_>>().join("; ")
+}
+
+/// What a hypervisor took from the machine from which it took the most.
+fn robbed(cell: &CellSummary) -> Option<String> {
+    let load = cell.foreign_cpu.iter().max_by(|a, b| a.stolen_cpus.total_cmp(&b.stolen_cpus))?;
+    let is_much = load.stolen_cpus >= load.machine_cpus * foreign::USED_MIN_RATIO;
+    is_much.then(|| stolen_message(cell, load))
+}
+
+fn stolen_message(cell: &CellSummary, load: &ForeignLoad) -> String {
+    let roles: Vec<&str> = load.roles.iter().map(|role| role.name()).collect();
+    format!(
+        "{}: a hypervisor took {:.1} of the {:.0} CPUs of the {}'s machine (steal)",
+        cell.id,
+        load.stolen_cpus,
+        load.machine_cpus,
+        roles.join("'s and the "),
+    )
+}
+
+/// How long tasks waited for memory, and who has it.
+fn stall_message(cell: &CellSummary, stall: &MemoryStall) -> String {
+    let own = match stall.own_ratio {
+        Some(_) if is_of_others(stall) => "most of them outside of the load's control group",
+        Some(_) => "most of them in the load's own control group, whose limit may be too small",
+        None => "the load's own among them or not, which the kernel does not say",
+    };
+    let programs: Vec<String> = stall
+        .programs
+        .iter()
+        .map(|one| {
+            format!("`{}` (pid {}, {})", one_line(&one.name), one.pid, text::amount(one.resident_bytes))
+        })
+        .collect();
+    format!(
+        "{}: tasks of the {}'s machine waited for memory for {} of the time, {own}{}{}",
+        cell.id,
+        stall.role.name(),
+        text::percent(stall.some_ratio),
+        if programs.is_empty() { "" } else { "; the largest other programs: " },
+        programs.join(", "),
+    )
 }
 
 /// What others moved at a device or an interface.
@@ -107,12 +157,30 @@ fn limited(cell: &CellSummary) -> Option<SegmentVerdict> {
     let verdict = SegmentVerdict { used: busy, ..verdict };
     let verdict = SegmentVerdict { severity: Severity::Warning, ..verdict }.with_tier(Tier::Voids);
     let verdict = verdict.with_relief_gain(gain(cell, load).filter(|gain| *gain < GAIN_MAX));
+    if programs_gain(cell, load).is_none() {
+        return Some(verdict.with_evidence(stolen_message(cell, load), "steal of /proc/stat", "mpstat 1"));
+    }
     Some(verdict.with_evidence(message(cell, load), COUNTER, COMMAND))
+}
+
+/// How many times as fast the load would be at most without the others; `None` where they do not limit it.
+fn gain(cell: &CellSummary, load: &ForeignLoad) -> Option<f64> {
+    programs_gain(cell, load).or_else(|| stolen_gain(cell, load))
+}
+
+/// The same of what a hypervisor took: with all of the CPUs that were wanted. Its threads do not see what is taken from them,
+/// so that they are mostly runnable where it limits them.
+fn stolen_gain(cell: &CellSummary, load: &ForeignLoad) -> Option<f64> {
+    let least = if method::is_single(cell) { DOMINANT_RATIO } else { FULL_RATIO };
+    wait_shares(cell, load).filter(|shares| shares.runnable >= least && is_robbed(load))?;
+    let wanted_cpus = (load.busy_cpus + load.stolen_cpus).min(load.machine_cpus);
+    let gain = ratio(wanted_cpus, wanted_cpus - load.stolen_cpus).unwrap_or(GAIN_MAX);
+    (gain >= STRONG_GAIN_RATIO).then_some(gain)
 }
 
 /// How many times as fast the load would be at most without the other programs: without its waits, by Amdahl's law, and with
 /// all CPUs that are busy now, since its own threads wait for each other too. `None` where others do not limit it.
-fn gain(cell: &CellSummary, load: &ForeignLoad) -> Option<f64> {
+fn programs_gain(cell: &CellSummary, load: &ForeignLoad) -> Option<f64> {
     let least = if method::is_single(cell) { DOMINANT_RATIO } else { FULL_RATIO };
     let shares = wait_shares(cell, load).filter(|shares| shares.runnable >= least)?;
     // Where roles run at the same time, their shares add up to more than all of it.
@@ -192,6 +260,7 @@ mod tests {
                 machine_cpus: 2.0,
                 busy_cpus: by.busy_cpus,
                 used_cpus: by.used_cpus,
+                stolen_cpus: 0.0,
                 programs: vec![program],
             }];
             if let Some(cpu) = cell.cpu.get_mut(&Role::Client) {
@@ -291,6 +360,75 @@ mod tests {
         );
         assert!(!text.contains("CPUs"), "{text}");
         assert_eq!(named(&summary, "bulk"), named(&plain, "bulk"));
+    }
+
+    #[test]
+    fn what_a_hypervisor_takes_from_a_load_that_needs_it_is_named_and_of_one_that_waits_it_is_a_finding() {
+        let quiet = CpuWaiting { waiting_ratio: 0.0, runnable_ratio: 0.98 };
+        let stolen = |stolen_cpus: f64, runnable_ratio: f64| {
+            let waiting = CpuWaiting { runnable_ratio, ..quiet };
+            let by = Disturbance { used_cpus: 0.0, busy_cpus: 2.0 - stolen_cpus, waiting, throttled: None };
+            let mut summary = disturbed("strong-client", by);
+            for cell in &mut summary.cells {
+                cell.foreign_cpu[0].stolen_cpus = stolen_cpus;
+                cell.flags.retain(|flag| flag != flags::FOREIGN_LOAD);
+                if crate::facts::foreign::is_disturbed(cell) {
+                    cell.flags.push(flags::FOREIGN_LOAD.to_owned());
+                }
+            }
+            summary.diagnosis = crate::diagnose(&summary);
+            summary
+        };
+        let summary = stolen(0.8, 0.98);
+        assert_eq!(named(&summary, "bulk"), [Segment::HostCpu]);
+        let first = &summary.diagnosis.limiting[0];
+        assert!(
+            first.evidence[0].text.contains("a hypervisor took 0.8 of the 2 CPUs of the client's machine")
+        );
+        assert!(first.relief_gain_ratio.is_some_and(|gain| (gain - 2.0 / 1.2).abs() < 0.01), "{first:?}");
+        for (stolen_cpus, runnable_ratio, is_finding) in
+            [(0.8, 0.2, true), (0.3, 0.98, true), (0.1, 0.98, false)]
+        {
+            let summary = stolen(stolen_cpus, runnable_ratio);
+            assert!(!is_named(&summary), "{stolen_cpus} {runnable_ratio}");
+            assert_eq!(found(&summary, RULE.code), is_finding, "{stolen_cpus} {runnable_ratio}");
+        }
+    }
+
+    #[test]
+    fn waits_for_memory_outside_of_the_loads_group_are_a_finding_with_the_largest_programs() {
+        use narrows_model::Bytes;
+        use narrows_model::counters::ForeignMemoryProgram;
+        let waited = |own_ratio| {
+            let mut summary = builtin("local-ssd");
+            for cell in &mut summary.cells {
+                cell.memory_stalls = vec![MemoryStall {
+                    role: Role::Client,
+                    some_ratio: 0.4,
+                    full_ratio: 0.1,
+                    own_ratio,
+                    programs: vec![ForeignMemoryProgram {
+                        name: "java".to_owned(),
+                        pid: 12,
+                        resident_bytes: Bytes(3 << 30),
+                    }],
+                }];
+                if crate::facts::foreign::is_disturbed(cell) {
+                    cell.flags.push(flags::FOREIGN_LOAD.to_owned());
+                }
+            }
+            summary.diagnosis = crate::diagnose(&summary);
+            summary
+        };
+        let summary = waited(Some(0.05));
+        let finding = summary.diagnosis.findings.iter().find(|finding| finding.code == RULE.code).unwrap();
+        let text = &finding.evidence[0].text;
+        assert!(text.contains("waited for memory for 40 % of the time, most of them outside"), "{text}");
+        assert!(text.contains("`java` (pid 12, 3.00 GiB)"), "{text}");
+        // The own group's waits are those of its limit, and unknown ones nobody's.
+        for own in [Some(0.35), None] {
+            assert!(!found(&waited(own), RULE.code), "{own:?}");
+        }
     }
 
     #[test]

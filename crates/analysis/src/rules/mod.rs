@@ -16,6 +16,7 @@ mod client_memory;
 mod clients_add_nothing;
 mod coalescing;
 mod contradiction;
+mod daemon_cpu;
 mod device_bandwidth;
 mod device_bus;
 mod device_iops;
@@ -124,6 +125,7 @@ pub(crate) static RULES: &[&Rule] = &[
     &host_cpu::RULE,
     &client_cpu::RULE,
     &client_memory::RULE,
+    &daemon_cpu::RULE,
     &proxy_cpu::RULE,
     &proxy_queue::RULE,
     &server_cpu::RULE,

@@ -74,7 +74,14 @@ fn clears(cell: &CellSummary, part: &TimePart) -> SegmentVerdict {
 fn verdict(cell: &CellSummary, part: &TimePart, stance: Stance) -> SegmentVerdict {
     let text = format!("{}: {} for {} of the time", cell.id, part.what, text::percent(part.share));
     let verdict = SegmentVerdict::new(part.segment, &cell.id, stance, Basis::TimeShare, part.share);
-    verdict.with_evidence(text, part.counter, part.command)
+    let verdict = verdict.with_evidence(text, part.counter, part.command);
+    match cell.daemon.as_ref().filter(|_| part.segment == Segment::ClientDaemon) {
+        Some(daemon) => {
+            let text = format!("{}: {}", cell.id, shares::daemon_text(daemon));
+            verdict.with_evidence(text, "time of the daemon's threads (schedstat)", "top -H -p PID")
+        }
+        None => verdict,
+    }
 }
 
 #[cfg(test)]
@@ -193,6 +200,7 @@ mod tests {
                 machine_cpus: 2.0,
                 busy_cpus: 2.0,
                 used_cpus: 1.0,
+                stolen_cpus: 0.0,
                 programs: Vec::new(),
             };
             cell.foreign_cpu = vec![others];

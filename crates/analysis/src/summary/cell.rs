@@ -3,7 +3,7 @@
 use super::mixture::Search;
 use super::{
     Machines, bytes, clients, commit, connection, cpu, flagging, foreign, foreign_transfers, load, mixture,
-    protocol, quality, rates, repeat, service, time_shares,
+    protocol, quality, rates, repeat, service, stalls, time_shares,
 };
 use crate::collect::CellData;
 use crate::facts::flags::{COUNT_NOT_REACHED, WIRE_BY_INTERFACES};
@@ -15,11 +15,19 @@ use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan, Role};
 
 /// The summary of one cell.
 pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search) -> CellSummary {
+    let mut cell = figures(data, plan, machines, search);
+    cell.time_shares = time_shares::of_cell(&cell);
+    cell.flags = flags(data, &cell, plan, machines, &bytes::traffic(data, machines));
+    cell
+}
+
+/// Its figures, without the shares of its time and its flags, which follow from them.
+fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search) -> CellSummary {
     let (rates, traffic) = (rates::rates(data), bytes::traffic(data, machines));
     let (windows, response, workload) = (quality::windows(data), data.response.whole(), &data.cell.workload);
     let (rate_bytes_per_s, ops_per_s) = delivered(data, &rates, &traffic);
     let (steadiness, rpc) = (quality::steadiness(data, &windows), data.rpc.clone().unwrap_or_default());
-    let mut cell = CellSummary {
+    CellSummary {
         id: data.cell.id.0.clone(),
         suite: plan.suite.as_ref().map(|suite| suite.name.clone()),
         test: of_suite(data, plan, SUITE_TEST),
@@ -71,7 +79,10 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         cpu: cpu::by_role(data, machines),
         foreign_cpu: foreign::loads(data, machines),
         foreign_transfers: foreign_transfers(data, plan, machines),
+        memory_stalls: stalls::memory(data),
+        daemon: stalls::daemon(data),
         time_shares: None,
+        server_shares: time_shares::of_server(data, machines),
         bytes: traffic.triangle,
         rtt_min_ns: connection::round_trip(data),
         retransmit_count: retransmit_count(data),
@@ -79,10 +90,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
         cache_served_ratio: traffic.cache_served_ratio,
         flags: Vec::new(),
         limiting: None,
-    };
-    cell.time_shares = time_shares::of_cell(&cell);
-    cell.flags = flags(data, &cell, plan, machines, &traffic);
-    cell
+    }
 }
 
 /// Segments that TCP sent again, of all connections; `None` without any.

@@ -27,29 +27,15 @@ fn trial(cell: &Cell, index: u32, op_count: u64) -> TrialOutput {
     let mut response = Histogram::new();
     response.record_n(1_000_000, op_count);
     TrialOutput {
-        cell: cell.id.clone(),
         trial: index,
-        complete: true,
-        start_ns: Nanos(0),
         first_done_ns: Nanos(10 * SECOND),
         last_done_ns: Nanos(10 * SECOND),
-        ended_ns: None,
         op_count,
         bytes: Bytes(op_count * BLOCK),
         response,
         response_sum_ns: op_count * 1_000_000,
-        by_kind: Vec::new(),
-        open_loop: None,
-        in_flight_at_end: None,
-        effective: None,
-        clients: Vec::new(),
-        errors: Vec::new(),
-        counters: Vec::new(),
         file_bytes: Bytes(1 << 20),
-        resident_ratio: None,
-        verification: None,
-        rpc: None,
-        syncs: None,
+        ..crate::testing::empty_trial(&cell.id)
     }
 }
 

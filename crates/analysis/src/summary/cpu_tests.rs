@@ -115,7 +115,7 @@ fn beside_others(affinity: &[u32], counted: bool) -> Summary {
         });
         let programs = vec![ForeignProgram { name: "burn".into(), pid: 7, used_ns: time(1.55) }];
         sample.foreign_cpu =
-            counted.then(|| ForeignCpu { used_ns: time(1.55), programs, device_programs: Vec::new() });
+            counted.then(|| ForeignCpu { used_ns: time(1.55), programs, ..ForeignCpu::default() });
     };
     for event in &mut events {
         let Event::TrialFinished(trial) = event else { continue };

@@ -40,6 +40,7 @@ fn load(data: &CellData, delta: &RoleDelta, machines: &Machines<'_>) -> Option<F
         roles,
         machine_cpus,
         busy_cpus: ratio(busy_s, elapsed_s)?.min(machine_cpus),
+        stolen_cpus: ratio(host.steal_ns.as_secs_f64(), elapsed_s)?.min(machine_cpus),
         used_cpus: ratio(foreign_s.min((busy_s - own_s).max(0.0)), elapsed_s)?,
         programs: programs.take(PROGRAMS_MAX).collect(),
     })
@@ -54,7 +55,8 @@ const PROGRAMS_MAX: usize = 3;
 /// roles on its machine for others.
 pub(super) fn foreign_s(delta: &RoleDelta, machines: &Machines<'_>) -> Option<f64> {
     let knows_all = match delta.role {
-        Role::Client => !has_daemon(machines),
+        // A daemon that is counted is no program of others.
+        Role::Client => delta.daemon.is_some() || !has_daemon(machines),
         role => machines.roles_beside(role).len() == 1,
     };
     delta.foreign.as_ref().filter(|_| knows_all).map(|foreign| foreign.used_ns.as_secs_f64())

@@ -3,6 +3,7 @@
 //! What limits the path is decided in `diagnose`; here numbers are only derived and marked with what
 //! must be known to read them.
 
+mod again;
 mod binding;
 mod bytes;
 mod cell;
@@ -25,6 +26,7 @@ mod repeat;
 mod segments;
 mod service;
 mod spread;
+mod stalls;
 mod study;
 mod sweeps;
 mod ticks;
@@ -104,7 +106,14 @@ impl<'a> Summarizer<'a> {
             .iter()
             .filter(|data| data.measured())
             .enumerate()
-            .map(|(index, data)| cell::summary(data, self.plan, &machines, mixture::Search::of_cell(index)))
+            .map(|(index, data)| {
+                let summary =
+                    |data| cell::summary(data, self.plan, &machines, mixture::Search::of_cell(index));
+                match self.collected.earlier(&data.cell.id) {
+                    Some(earlier) => again::better(summary(earlier), summary(data)),
+                    None => summary(data),
+                }
+            })
             .collect();
         flagging::mark_exceeded_ceilings(&mut cells);
         let generator = generator::summary(&mut cells);

@@ -437,29 +437,14 @@ fn ten_thousand_cells_are_summarised_with_their_latencies() {
     let mut summarizer = Summarizer::new(RunFacts::default(), &plan, &inventory);
     for cell in &plan.cells {
         let trial = TrialOutput {
-            cell: cell.id.clone(),
-            trial: 0,
-            complete: true,
-            start_ns: Nanos(0),
             first_done_ns: Nanos(1_000_000_000),
             last_done_ns: Nanos(1_000_000_000),
-            ended_ns: None,
             op_count: 50,
             bytes: Bytes(50 * 4096),
             response: response.clone(),
             response_sum_ns: 50_000,
-            by_kind: Vec::new(),
-            open_loop: None,
-            in_flight_at_end: None,
-            effective: None,
-            clients: Vec::new(),
-            errors: Vec::new(),
-            counters: Vec::new(),
             file_bytes: Bytes(1 << 20),
-            resident_ratio: None,
-            verification: None,
-            rpc: None,
-            syncs: None,
+            ..crate::testing::empty_trial(&cell.id)
         };
         summarizer.event(&Event::TrialFinished(Box::new(trial)));
     }

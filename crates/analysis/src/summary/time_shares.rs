@@ -3,12 +3,13 @@
 //! A thread is on a CPU, ready to run, or blocked. What the blocked part was blocked on follows from the device's busy time and
 //! the connections' round trip, each of which can be no more than that part. Not here: what a share means for a segment.
 
-use super::DEVICE_FLUSH_S;
+use super::{DEVICE_FLUSH_S, Machines, bytes};
+use crate::collect::CellData;
 use crate::facts::time_per_op_s;
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, RoleCpu, TimeShares};
 use narrows_model::units::ratio;
-use narrows_model::{Site, Target};
+use narrows_model::{Nanos, Site, Target};
 
 /// The shares; `None` where the load ran elsewhere, or the client's CPU time is not known.
 pub(super) fn of_cell(cell: &CellSummary) -> Option<TimeShares> {
@@ -36,6 +37,39 @@ pub(super) fn of_cell(cell: &CellSummary) -> Option<TimeShares> {
         flush_ratio: flushing.zip(device_ratio).map(|(flushing, device)| flushing.min(device)),
         network_ratio,
         other_ratio: blocked,
+    })
+}
+
+/// The shares of the time in which the server's workers served requests; `None` where they are not known.
+///
+/// The CPU time is that of all threads of the server, so that what its connections use counts as its workers'. Where the
+/// kernel works on requests in the background, a device has more of them in flight than workers wait for.
+pub(super) fn of_server(data: &CellData, machines: &Machines<'_>) -> Option<TimeShares> {
+    let delta = data.deltas.iter().find(|delta| delta.role == Role::Server)?;
+    let workers = delta.workers.filter(|workers| workers.served_count > 0 && workers.busy_ns.0 > 0)?;
+    let process = delta.process?;
+    let mut left = 1.0;
+    let mut take = |time: Nanos| {
+        let share = ratio(time.as_secs_f64(), workers.busy_ns.as_secs_f64()).unwrap_or(0.0).clamp(0.0, left);
+        left -= share;
+        share
+    };
+    let on_cpu = take(delta.threads.map_or(process.total_ns(), |threads| threads.running_ns));
+    let cpu_wait_ratio = delta.threads.map(|threads| take(threads.waiting_ns));
+    let disk = bytes::disk(data, machines).filter(|(at, _)| at.role == Role::Server);
+    let device_ratio = disk.as_ref().map(|(_, disk)| take(disk.queue_ns));
+    let flushing =
+        disk.and_then(|(_, disk)| ratio(disk.flush_ns.as_secs_f64(), workers.busy_ns.as_secs_f64()));
+    let user = ratio(process.user_ns.as_secs_f64(), process.total_ns().as_secs_f64()).unwrap_or(0.0) * on_cpu;
+    Some(TimeShares {
+        cpu_user_ratio: user,
+        cpu_kernel_ratio: on_cpu - user,
+        cpu_wait_ratio,
+        throttled_ratio: None,
+        device_ratio,
+        flush_ratio: flushing.zip(device_ratio).map(|(flushing, device)| flushing.min(device)),
+        network_ratio: None,
+        other_ratio: left,
     })
 }
 
@@ -99,6 +133,50 @@ mod tests {
     fn a_device_that_works_ahead_while_the_load_runs_is_no_more_than_the_blocked_time() {
         let shares = of_cell(&CellSummary { device_busy_ratio: Some(1.0), ..cell() }).unwrap();
         assert!(near(shares.device_ratio.unwrap(), 0.7) && near(shares.other_ratio, 0.0), "{shares:?}");
+    }
+
+    #[test]
+    fn the_servers_workers_are_on_a_cpu_ready_or_wait_for_their_device_and_the_rest_is_not_known() {
+        use narrows_model::counters::{CounterSample, ProcessCpu, ThreadTimes, WorkerCounters};
+        use narrows_model::trial::CounterPair;
+        let ms = |ms: u64| Nanos(ms * 1_000_000);
+        let shares = |worker: Option<WorkerCounters>| {
+            let before = CounterSample {
+                process_cpu: Some(ProcessCpu::default()),
+                threads: Some(ThreadTimes::default()),
+                workers: Some(WorkerCounters::default()),
+                ..crate::testing::unread_counters(Role::Server, Nanos(0))
+            };
+            let after = CounterSample {
+                at_ns: ms(1000),
+                process_cpu: Some(ProcessCpu { user_ns: ms(60), system_ns: ms(140) }),
+                threads: Some(ThreadTimes {
+                    running_ns: ms(200),
+                    waiting_ns: ms(100),
+                    ..ThreadTimes::default()
+                }),
+                workers: worker,
+                ..before.clone()
+            };
+            let mut data = CellData::nothing_yet();
+            data.deltas.push(crate::collect::RoleDelta::new(&CounterPair { before, after }));
+            let inventory = narrows_sim::inventory(&crate::testing::machine("local-ssd"));
+            let plan =
+                crate::testing::plan(&crate::testing::machine("local-ssd"), crate::testing::Grid::default());
+            of_server(&data, &Machines::new(&inventory, &crate::collect::RunData::new(&plan)))
+        };
+        let served =
+            WorkerCounters { worker_count: 2, served_count: 10, busy_ns: ms(1000), queued_ns: ms(5) };
+        let found = shares(Some(served)).unwrap();
+        assert!(near(found.cpu_user_ratio, 0.06) && near(found.cpu_kernel_ratio, 0.14), "{found:?}");
+        assert!(near(found.cpu_wait_ratio.unwrap(), 0.1) && near(found.other_ratio, 0.7), "{found:?}");
+        assert!(near(sum(&found), 1.0) && found.device_ratio.is_none());
+        // More CPU time than the workers were busy is that of connections.
+        let short = shares(Some(WorkerCounters { busy_ns: ms(150), ..served })).unwrap();
+        assert!(near(short.on_cpu_ratio(), 1.0) && near(sum(&short), 1.0), "{short:?}");
+        assert!(
+            shares(None).is_none() && shares(Some(WorkerCounters { served_count: 0, ..served })).is_none()
+        );
     }
 
     #[test]

@@ -3,8 +3,7 @@
 //! Not here: what can be changed of a segment, which the planner decides, and what the path had to do then, which the
 //! analysis predicts.
 
-use super::load::{Recording, RunExecutor};
-use super::sooner::so_far;
+use super::load::{Recording, RunExecutor, so_far};
 use narrows_analysis::outlook;
 use narrows_model::change::PathChange;
 use narrows_model::event::EndReason;

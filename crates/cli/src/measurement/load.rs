@@ -8,7 +8,8 @@ use crate::exit::CommandFailure;
 use crate::progress::ProgressDisplay;
 use narrows_engines::endpoint::ControlClient;
 use narrows_model::event::EndReason;
-use narrows_model::{Event, Inventory, Nanos, Plan, Sink, SinkError};
+use narrows_model::inventory::PathKind;
+use narrows_model::{Event, Inventory, Nanos, Plan, Sink, SinkError, Summary};
 use narrows_record::Writer;
 use narrows_run::{
     CellSite, ClientCounters, OptionalServer, PeerLoss, PeerMonitor, ProcessCoordinator, RunOutput,
@@ -48,6 +49,11 @@ impl Recording<'_> {
         });
         (reason, self.writer)
     }
+}
+
+/// What was measured so far; `None` where the record cannot be read, and the run ends with what it has.
+pub(super) fn so_far(recording: &Recording<'_>) -> Option<Summary> {
+    summary_of(&recording.writer.record().ok()?).ok()
 }
 
 /// Reports a peer that was lost.
@@ -127,6 +133,7 @@ impl RunExecutor<'_> {
     ) -> Result<RunOutput, SinkError> {
         let spent_ns = self.watch.spent();
         let mut output = execute(plan, spent_ns, site, self.server(), recording)?;
+        let mut cells = plan.cells.clone();
         if output.reason == EndReason::Finished
             && let Some(refine) = self.spec.refine
             && let Some(more) = self.extended(plan, refine, recording)?
@@ -135,6 +142,12 @@ impl RunExecutor<'_> {
             let later = execute(&more, spent_ns, site, self.server(), recording)?;
             output.failed.extend(later.failed);
             output.reason = later.reason;
+            cells.extend(more.cells);
+        }
+        // Cells of studies and suites are the user's: their repetitions are what the plan says.
+        if self.spec.refine.is_some() && !matches!(output.reason, EndReason::Failed | EndReason::Interrupted)
+        {
+            self.repeat_all(&cells, site, recording, &mut output)?;
         }
         Ok(output)
     }
@@ -159,8 +172,7 @@ impl RunExecutor<'_> {
         refine: RefineFn,
         recording: &mut Recording<'_>,
     ) -> Result<Option<Plan>, SinkError> {
-        let Ok(record) = recording.writer.record() else { return Ok(None) };
-        let Ok(summary) = summary_of(&record) else { return Ok(None) };
+        let Some(summary) = so_far(recording) else { return Ok(None) };
         let more = refine(plan, &summary, plan.budget_ns.saturating_sub(self.watch.spent()));
         if more.cells.is_empty() && more.skipped.is_empty() {
             return Ok(None);
@@ -185,6 +197,15 @@ impl RunExecutor<'_> {
             .collect()
     }
 
+    /// The client's counters; a daemon that serves the path's file system is counted by itself, and is no other program.
+    fn client_counters(&self) -> ClientCounters {
+        let daemon = daemon(self.spec.inventory);
+        let path_pids = self.path_pids().map(|pids| pids.into_iter().chain(daemon).collect());
+        ClientCounters::new(self.spec.devices.clone(), path_pids)
+            .with_nfs_mounts(nfs_mounts(self.spec.inventory))
+            .with_daemon(daemon)
+    }
+
     fn site(&self, plan: &Plan) -> Result<CellSite, CommandFailure> {
         let program = std::env::current_exe()
             .map_err(|error| CommandFailure::could_not_run(format!("find this program: {error}")))?;
@@ -197,10 +218,7 @@ impl RunExecutor<'_> {
                 ProcessCoordinator::new(program, vec!["__client".to_owned()])
                     .launched_by(self.spec.launchers.clone()),
             ),
-            counters: Box::new(
-                ClientCounters::new(self.spec.devices.clone(), self.path_pids())
-                    .with_nfs_mounts(nfs_mounts(self.spec.inventory)),
-            ),
+            counters: Box::new(self.client_counters()),
             hostname: self.spec.inventory.host.hostname.clone(),
             seed: plan.seed,
             interval_ns: plan.interval_ns,
@@ -209,6 +227,16 @@ impl RunExecutor<'_> {
             prepared: narrows_run::PreparedObjects::default(),
         })
     }
+}
+
+/// The process that serves the file system of the paths (FUSE); `None` without one, of several, and where it is not known.
+fn daemon(inventory: &Inventory) -> Option<u32> {
+    let paths = inventory.path.iter().chain(&inventory.more_paths);
+    let mut devices: Vec<&str> =
+        paths.filter(|path| path.kind == PathKind::Fuse).map(|path| path.mount.device.as_str()).collect();
+    devices.dedup();
+    let [device] = devices.as_slice() else { return None };
+    narrows_probe::fuse_daemon(&narrows_probe::Root::system(), device)
 }
 
 /// Where the NFS mounts of the paths are, each once.

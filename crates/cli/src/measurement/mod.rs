@@ -2,6 +2,7 @@
 //!
 //! Not here: what is planned, and where, which are each command's own.
 
+mod again;
 mod confirm;
 mod costs;
 mod endpoint;

@@ -2,8 +2,8 @@
 //!
 //! Not here: what a cell is worth, and when a load is decided, which the analysis computes from the record.
 
-use super::load::{Recording, RunExecutor};
-use crate::diagnose::summary_of;
+use super::again::RepeatedCells;
+use super::load::{Recording, RunExecutor, so_far};
 use narrows_analysis::{LoadStanding, Outlook, outlook};
 use narrows_model::event::EndReason;
 use narrows_model::plan::SkippedCell;
@@ -32,7 +32,8 @@ enum SoonerStep {
 impl RunExecutor<'_> {
     /// Measures the path under the first loads, or at every point, then what decides their verdicts best for its time.
     ///
-    /// Bounded: each step measures a cell that was not measured before, and a plan is refined by a bounded number.
+    /// Bounded: each step measures a cell that was not measured before, or one that others disturbed for the second time, and a
+    /// plan is refined by a bounded number.
     pub(super) fn until_decided(
         &mut self,
         every_point: bool,
@@ -80,6 +81,7 @@ impl RunExecutor<'_> {
         site: &mut CellSite,
         recording: &mut Recording<'_>,
     ) -> Result<(), SinkError> {
+        let mut repeats = RepeatedCells::default();
         while let Some(summary) = so_far(recording) {
             match self.next_step(run, &summary) {
                 SoonerStep::Measure(cell) => {
@@ -93,7 +95,18 @@ impl RunExecutor<'_> {
                         return Ok(());
                     }
                 }
-                SoonerStep::Stop(seen, open) => return self.stop(&seen, &open, run, recording),
+                SoonerStep::Stop(seen, open) => {
+                    let cells = run.plan.cells.clone();
+                    match self.repeat_next(&cells, &summary, &mut repeats, site, recording)? {
+                        None => return self.stop(&seen, &open, run, recording),
+                        Some(done) if matches!(done.reason, EndReason::Failed | EndReason::Interrupted) => {
+                            run.output.reason = done.reason;
+                            return Ok(());
+                        }
+                        // What it shows may change what is decided.
+                        Some(_) => {}
+                    }
+                }
             }
         }
         Ok(())
@@ -162,11 +175,6 @@ impl RunExecutor<'_> {
             suspect(load)
         ));
     }
-}
-
-/// What was measured so far; `None` where the record cannot be read, and the run ends with what it has.
-pub(super) fn so_far(recording: &Recording<'_>) -> Option<Summary> {
-    summary_of(&recording.writer.record().ok()?).ok()
 }
 
 fn after(spent: Nanos) -> String {

@@ -3,13 +3,14 @@
 use crate::support::check::{Checked, local_check_command, run_check};
 use crate::support::fuse::FuseMount;
 use crate::support::{lab, lab_with_disks, on_a_calm_machine};
-use narrows_lab::DiskPlan;
+use narrows_lab::{CpuQuota, DiskPlan};
 use narrows_model::workload::{Access, Order, SyncPolicy};
 use narrows_model::{Op, Segment};
 use std::path::Path;
 use std::process::Command;
 
 const CODE: &str = "time-in-parts";
+const DAEMON_CODE: &str = "daemon-cpu-full";
 
 /// Whether the rule names anything.
 fn names_parts(checked: &Checked) -> bool {
@@ -104,5 +105,30 @@ fn a_folder_that_a_process_serves_waits_for_that_process() {
         assert!(cell.bytes.device.is_some_and(|device| device < cell.bytes.application), "{:?}", cell.bytes);
         let shares = cell.time_shares.unwrap();
         assert!(shares.other_ratio > 0.5, "{shares:?}");
+        assert_eq!(cell.daemon.as_ref().expect("the daemon is found").name, "bindfs");
+        // It is no program of others, which are counted beside it.
+        let others = cell.foreign_cpu.iter().flat_map(|load| &load.programs);
+        assert!(others.clone().all(|program| program.name != "bindfs") && !cell.foreign_cpu.is_empty());
+    });
+}
+
+#[test]
+fn a_process_that_serves_a_folder_with_a_tenth_of_a_cpu_is_named_with_its_cpu_time() {
+    on_a_calm_machine(|| {
+        let Some(lab) = lab() else { return };
+        let (backing, point) = (lab.scratch().join("backing"), lab.scratch().join("served"));
+        std::fs::create_dir(&backing).unwrap();
+        let group = lab.cgroup("daemon").unwrap();
+        group.limit_cpu(CpuQuota { cpus: 0.1 }).unwrap();
+        let _mounted = FuseMount::new(&backing, &point, |command| group.enter(command));
+        let words = "--op read --block 4KiB --depth 1 --seconds 8 --cell-seconds 1.0";
+        let checked = run_check(&lab, "busy-daemon", local_check_command(&point), words);
+        checked.assert_limiting_first("one-at-a-time read", Segment::ClientDaemon);
+        let named = checked.limiting("one-at-a-time read");
+        let first = named[0];
+        assert!(first.codes.iter().any(|code| code == DAEMON_CODE), "{first:#?}");
+        let daemon = checked.path_cell(Op::Read, 4 << 10, 1).daemon.clone().expect("the daemon is found");
+        assert_eq!(daemon.name, "bindfs");
+        assert!(daemon.used_cpus < 0.15 && daemon.busiest.runnable_ratio > 0.5, "{daemon:?}");
     });
 }

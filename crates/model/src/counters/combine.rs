@@ -4,8 +4,8 @@
 //! that is counted. Which is which is in the table below; a field that is missing there does not compile.
 
 use super::{
-    CgroupCpu, DiskCounters, ForeignCpu, HostCpu, MemoryCounters, NicCounters, ProcessCpu, RingCpu,
-    TcpCounters, ThreadTimes, WorkerCounters,
+    CgroupCpu, DaemonCounters, DiskCounters, ForeignCpu, HostCpu, MemoryCounters, NicCounters, PressureTimes,
+    ProcessCpu, RingCpu, TcpCounters, ThreadTimes, WorkerCounters,
 };
 use crate::{Bytes, Nanos};
 
@@ -124,10 +124,29 @@ combine!(
     beside busiest_of_all
 );
 combine!(
-    ForeignCpu: grows [used_ns], levels [], facts [programs, device_programs],
+    ForeignCpu: grows [used_ns], levels [], facts [programs, device_programs, memory_programs],
     interval add_programs,
     beside add_programs
 );
+combine!(PressureTimes: grows [some_ns, full_ns], levels [], facts []);
+combine!(
+    DaemonCounters: grows [throttled_ns], levels [], facts [name, pid, threads],
+    since daemon_since,
+    interval daemon_interval,
+    beside daemon_beside
+);
+
+fn daemon_since(difference: &mut DaemonCounters, before: &DaemonCounters) {
+    difference.threads = difference.threads.since(&before.threads);
+}
+
+fn daemon_interval(sum: &mut DaemonCounters, more: &DaemonCounters) {
+    sum.threads.add_interval(&more.threads);
+}
+
+fn daemon_beside(sum: &mut DaemonCounters, more: &DaemonCounters) {
+    sum.threads.add_beside(&more.threads);
+}
 
 /// The busiest threads of two intervals, which need not be the same.
 fn busiest_of_each(sum: &mut ThreadTimes, more: &ThreadTimes) {
@@ -167,6 +186,16 @@ fn add_programs(sum: &mut ForeignCpu, more: &ForeignCpu) {
         }
     }
     sum.device_programs.sort_by_key(|program| std::cmp::Reverse(program.device_bytes));
+    for program in &more.memory_programs {
+        let same = |known: &&mut super::ForeignMemoryProgram| {
+            (known.pid, known.name.as_str()) == (program.pid, program.name.as_str())
+        };
+        match sum.memory_programs.iter_mut().find(same) {
+            Some(known) => known.resident_bytes = known.resident_bytes.max(program.resident_bytes),
+            None => sum.memory_programs.push(program.clone()),
+        }
+    }
+    sum.memory_programs.sort_by_key(|program| std::cmp::Reverse(program.resident_bytes));
 }
 
 /// A quota that one interval did not see is that of the other.

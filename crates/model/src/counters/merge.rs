@@ -47,6 +47,9 @@ pub fn merge_samples(machines: &[CountedMachine], samples: Vec<CounterSample>) -
         // Of several machines, and of servers that take each other for others.
         foreign_cpu: None,
         nfs_mounts: first.nfs_mounts.clone(),
+        memory_pressure: None,
+        group_memory_pressure: None,
+        daemon: None,
     })
 }
 
@@ -143,6 +146,9 @@ mod tests {
             threads: None,
             foreign_cpu: None,
             nfs_mounts: Vec::new(),
+            memory_pressure: None,
+            group_memory_pressure: None,
+            daemon: None,
         }
     }
 

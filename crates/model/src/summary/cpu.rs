@@ -1,6 +1,6 @@
 //! CPU that the roles of a cell used, and programs that are no part of the path.
 
-use crate::counters::Role;
+use crate::counters::{ForeignMemoryProgram, Role};
 use crate::units::BytesPerSec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,8 +72,39 @@ pub struct ForeignLoad {
     pub busy_cpus: f64,
     /// CPUs that the other programs used.
     pub used_cpus: f64,
+    /// CPUs that a hypervisor took from that machine (steal).
+    #[serde(default)]
+    pub stolen_cpus: f64,
     /// The busiest of them.
     pub programs: Vec<ForeignProgramLoad>,
+}
+
+/// How much tasks on a machine of the path waited for memory while a cell was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryStall {
+    /// The role whose machine it is.
+    pub role: Role,
+    /// Share of the time in which at least one task of the machine waited for memory.
+    pub some_ratio: f64,
+    /// Share of the time in which all tasks there that were not idle waited for it.
+    pub full_ratio: f64,
+    /// Share of the time in which a task of the role's own control group waited for it; `None` where it is not known.
+    pub own_ratio: Option<f64>,
+    /// Programs with the most memory that are no part of the path, the largest first.
+    pub programs: Vec<ForeignMemoryProgram>,
+}
+
+/// The process that serves a file system of the path (FUSE), while a cell was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DaemonLoad {
+    /// Its name as the kernel has it.
+    pub name: String,
+    /// Its process id.
+    pub pid: u32,
+    /// CPUs that it used, with its descendants.
+    pub used_cpus: f64,
+    /// Its busiest thread: the share of the time in which it was on a CPU or waited for one.
+    pub busiest: CpuWaiting,
 }
 
 /// A device or an interface of the path that moved bytes which are not the cell's.

@@ -5,12 +5,14 @@
 //! while it lives: a process that changes its control group is counted in the one where it began.
 //!
 //! Sources: `/proc/stat`, `/proc/[pid]/stat`, `/proc/[pid]/task/[tid]/comm`, `stat` and `schedstat`, `cpuacct.usage` and `cpu.stat`, `/proc/diskstats`, `/proc/net/dev`,
-//! `/proc/meminfo`, `/proc/self/mountstats`. Each lists its limits at its part below.
+//! `/proc/meminfo`, `/proc/pressure/memory`, `memory.pressure`, `/proc/self/mountstats`. Each lists its limits at its part below.
 
 mod counter_file;
+mod daemon;
 mod disks;
 mod group;
 mod nfs_mounts;
+mod pressure;
 mod processes;
 mod programs;
 mod ring_threads;
@@ -25,10 +27,12 @@ use crate::parse::{meminfo, net_dev, proc_stat};
 use crate::root::Root;
 use crate::unknown::UnknownFacts;
 use counter_file::CounterFile;
+use daemon::Daemon;
 use disks::DiskReadings;
 use group::GroupCounters;
 use narrows_model::nfs_mount::NfsMountCounters;
 use nfs_mounts::NfsMounts;
+use pressure::MemoryPressure;
 use processes::Processes;
 use programs::Programs;
 use ring_threads::RingThreads;
@@ -70,6 +74,8 @@ pub struct CounterReader {
     programs: Option<Programs>,
     group: Option<GroupCounters>,
     nfs_mounts: Option<NfsMounts>,
+    pressure: MemoryPressure,
+    daemon: Option<Daemon>,
     buffer: Vec<u8>,
     unknown: UnknownFacts,
 }
@@ -104,6 +110,8 @@ impl CounterReader {
             programs,
             group: group.flatten(),
             nfs_mounts: None,
+            pressure: MemoryPressure::open(root, scope.pids.first().copied()),
+            daemon: None,
             buffer: Vec::new(),
             unknown,
         }
@@ -116,6 +124,13 @@ impl CounterReader {
             let opened = NfsMounts::open(root, points);
             self.nfs_mounts = self.unknown.note("calls of the NFS mount", opened);
         }
+        self
+    }
+
+    /// The same reader, which counts the process `pid` as the daemon of a file system of the path.
+    #[must_use]
+    pub fn with_daemon(mut self, root: &Root, pid: Option<u32>) -> Self {
+        self.daemon = pid.and_then(|pid| Daemon::open(root, pid));
         self
     }
 
@@ -132,6 +147,8 @@ impl CounterReader {
     /// Host and process CPU come in clock ticks, 10 ms on every common kernel; control-group CPU in nanoseconds
     /// (version 1) or microseconds (version 2).
     pub fn read(&mut self, at_ns: u64) -> CounterSample {
+        let (memory_pressure, group_memory_pressure) = self.pressure.read(&mut self.buffer);
+        let daemon = self.daemon.as_mut().and_then(|daemon| daemon.read(&mut self.buffer, &mut self.unknown));
         CounterSample {
             role: self.role,
             at_ns: Nanos(at_ns),
@@ -152,6 +169,9 @@ impl CounterReader {
             threads: self.threads.read(&mut self.unknown),
             foreign_cpu: self.programs.as_mut().and_then(|all| all.read(self.ticks, &mut self.unknown)),
             nfs_mounts: self.nfs_mounts_now(),
+            memory_pressure,
+            group_memory_pressure,
+            daemon,
         }
     }
 

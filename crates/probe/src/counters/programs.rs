@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use narrows_model::counters::{ForeignCpu, ForeignDeviceProgram, ForeignProgram};
+use narrows_model::counters::{ForeignCpu, ForeignDeviceProgram, ForeignMemoryProgram, ForeignProgram};
 use narrows_model::units::{Bytes, Nanos};
 
 use super::TickUnit;
@@ -45,6 +45,7 @@ struct Program {
     /// Bytes that it had devices read and write, those of children that ended included; `None` where this process may
     /// not read its account.
     device_bytes: Option<u64>,
+    resident_pages: u64,
 }
 
 impl Program {
@@ -56,6 +57,7 @@ impl Program {
             own_ticks: stat.user.saturating_add(stat.system),
             children_ticks: stat.children_user.saturating_add(stat.children_system),
             device_bytes,
+            resident_pages: stat.resident_pages,
         }
     }
 
@@ -112,8 +114,9 @@ impl Programs {
         });
         let programs = named.collect();
         let device_programs = self.device_programs(&now);
+        let memory_programs = memory_programs(&now);
         self.latest = now;
-        Some(ForeignCpu { used_ns: self.used_ns, programs, device_programs })
+        Some(ForeignCpu { used_ns: self.used_ns, programs, device_programs, memory_programs })
     }
 
     /// The programs that moved the most bytes to and from devices since the reading before.
@@ -178,6 +181,25 @@ impl Programs {
         // Numbers can be reused while they are read, so a circle is possible in theory: the length bounds the walk.
         ancestors.take(parents.len() + 1).any(|pid| self.own.contains(&pid))
     }
+}
+
+/// The programs with the most memory.
+fn memory_programs(now: &BTreeMap<u64, Program>) -> Vec<ForeignMemoryProgram> {
+    let page_bytes = u64::try_from(narrows_sys::process::page_bytes()).unwrap_or(4096);
+    let in_memory = now.iter().filter(|(_, program)| program.resident_pages > 0);
+    let mut programs: Vec<ForeignMemoryProgram> = in_memory
+        .filter_map(|(pid, program)| {
+            let resident_bytes = Bytes(program.resident_pages.saturating_mul(page_bytes));
+            Some(ForeignMemoryProgram {
+                name: program.name.clone(),
+                pid: u32::try_from(*pid).ok()?,
+                resident_bytes,
+            })
+        })
+        .collect();
+    programs.sort_by_key(|program| (std::cmp::Reverse(program.resident_bytes), program.pid));
+    programs.truncate(NAMED_MAX);
+    programs
 }
 
 fn too_many() -> ProbeError {

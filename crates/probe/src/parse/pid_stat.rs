@@ -21,6 +21,8 @@ pub(crate) struct PidStat {
     pub(crate) children_system: u64,
     /// When it started, since boot: with its number this is unique.
     pub(crate) started: u64,
+    /// Pages in memory; 0 where the line ends before it.
+    pub(crate) resident_pages: u64,
 }
 
 /// `include/linux/sched.h`.
@@ -36,7 +38,7 @@ pub(crate) fn name(bytes: &[u8]) -> String {
 /// The one line of the file; the name in parentheses may contain anything, even parentheses and newlines.
 ///
 /// # Source
-/// proc(5), `/proc/[pid]/stat`: fields 4, 9, 14 to 17 and 22.
+/// proc(5), `/proc/[pid]/stat`: fields 4, 9, 14 to 17, 22 and 24.
 pub(crate) fn parse(bytes: &[u8]) -> Result<PidStat, Malformed> {
     let end = bytes.iter().rposition(|&byte| byte == b')');
     let end = end.ok_or_else(|| Malformed::new(1, "a name in parentheses", bytes))?;
@@ -58,5 +60,6 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<PidStat, Malformed> {
         children_user: field(16)?,
         children_system: field(17)?,
         started: field(22)?,
+        resident_pages: field(24).unwrap_or(0),
     })
 }

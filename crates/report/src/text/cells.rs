@@ -12,7 +12,7 @@ use super::wording::serves_itself;
 use super::wrap::{Indent, paragraph};
 use narrows_model::counters::Role;
 use narrows_model::quantity::{network_rate, percent, span};
-use narrows_model::summary::{CellSummary, CommitCall};
+use narrows_model::summary::{CellSummary, CommitCall, TimeShares};
 use narrows_model::{Cut, Nanos, Summary};
 
 /// A share below this is what every file system reads of its own accord.
@@ -62,7 +62,8 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
         out.push_str(&table(&cells, &lead, style));
         out.push_str(&commits(&cells, &lead, style));
         out.push_str(&latencies(&cells, &lead, style));
-        out.push_str(&time_shares(&cells, &lead, style));
+        out.push_str(&time_shares(&cells, &lead, style, &CLIENT_TIME));
+        out.push_str(&time_shares(&cells, &lead, style, &SERVER_TIME));
     }
     out + &alone(summary, style)
 }
@@ -166,16 +167,34 @@ fn latencies(cells: &[&CellSummary], lead: &LeadColumns, style: &Style) -> Strin
         + &rows(cells, lead, LATENCIES, style, row).render(style)
 }
 
+/// A table of what time was spent on.
+struct TimeTable {
+    title: &'static str,
+    remark: &'static str,
+    shares: fn(&CellSummary) -> Option<TimeShares>,
+}
+
+const CLIENT_TIME: TimeTable = TimeTable {
+    title: "TIME",
+    remark: "of the load's threads in percent: on a CPU, ready for one, stopped by a quota, blocked",
+    shares: |cell| cell.time_shares,
+};
+const SERVER_TIME: TimeTable = TimeTable {
+    title: "TIME AT THE SERVER",
+    remark: "in which its workers served requests, in percent",
+    shares: |cell| cell.server_shares,
+};
+
 /// What the time of each load was spent on; only with detail.
-fn time_shares(cells: &[&CellSummary], lead: &LeadColumns, style: &Style) -> String {
-    if !style.detail || cells.iter().all(|cell| cell.time_shares.is_none()) {
+fn time_shares(cells: &[&CellSummary], lead: &LeadColumns, style: &Style, of: &TimeTable) -> String {
+    if !style.detail || cells.iter().all(|cell| (of.shares)(cell).is_none()) {
         return String::new();
     }
     let row = |cell: &CellSummary| {
         let field = |share: Option<f64>| {
             share.map_or_else(|| NO_FIGURE.to_owned(), |share| format!("{:.0}", share * 100.0))
         };
-        let shares = cell.time_shares;
+        let shares = (of.shares)(cell);
         let columns = [
             shares.map(|shares| shares.cpu_user_ratio),
             shares.map(|shares| shares.cpu_kernel_ratio),
@@ -188,10 +207,7 @@ fn time_shares(cells: &[&CellSummary], lead: &LeadColumns, style: &Style) -> Str
         ];
         load(cell, style).into_iter().chain(columns.map(|share| field(share).into())).collect()
     };
-    style.heading(
-        "TIME",
-        "of the load's threads in percent: on a CPU, ready for one, stopped by a quota, blocked",
-    ) + &rows(cells, lead, TIME_SHARES, style, row).render(style)
+    style.heading(of.title, of.remark) + &rows(cells, lead, TIME_SHARES, style, row).render(style)
 }
 
 fn table(cells: &[&CellSummary], lead: &LeadColumns, style: &Style) -> String {

@@ -13,6 +13,10 @@ const MEANINGS: &[(&str, &str)] = &[
     ("incomplete", "stopped before its planned end, or a repetition is missing"),
     ("steal", "the hypervisor took more than 1 % of the machine's CPU time"),
     ("foreign_load", "other programs took CPU time on a machine of the path"),
+    (
+        "measured_again",
+        "measured twice, since others disturbed it: the figures are those of the quieter measurement",
+    ),
     ("unsteady", "the rate was not steady: repeat with more time per cell"),
     (
         "ceiling_exceeded",
