@@ -99,7 +99,9 @@ pub(crate) fn server_storage(path: &Workload) -> Workload {
         sync: if writes(path) { SyncPolicy::Dsync } else { SyncPolicy::None },
         queue_depth: 1,
         batch: 1,
-        workers: path.workers.saturating_mul(path.queue_depth),
+        // A server runs one client: the workers of all of them are its own.
+        clients: 1,
+        workers: path.clients.max(1).saturating_mul(path.workers).saturating_mul(path.queue_depth),
         ..unpaced(path)
     }
 }

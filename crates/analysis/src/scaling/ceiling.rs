@@ -2,7 +2,7 @@
 
 use super::Curve;
 use crate::facts::reads;
-use crate::summary::laws::{saturation, standard_error};
+use crate::summary::laws::{in_flight, saturation, standard_error};
 use crate::thresholds::ONE_OF_RATIO;
 use narrows_model::summary::{CellSummary, SaturationState};
 use narrows_model::units::ratio;
@@ -54,10 +54,11 @@ fn stage_ceiling(summary: &Summary, curve: &Curve<'_>, cut: Cut, segment: Segmen
         .filter(|known| known.cut == cut && known.block_bytes == path.block_bytes)
         .filter(|known| reads(known.op) == reads(path.op) && curve.rate(known) > 0.0)
         .collect();
-    cells.sort_by_key(|cell| cell.clients);
-    cells.dedup_by_key(|cell| cell.clients);
+    // At the server the workers of all clients are those of one.
+    cells.sort_by_key(|cell| cell.in_flight.configured);
+    cells.dedup_by_key(|cell| cell.in_flight.configured);
     let best = cells.iter().max_by(|a, b| curve.rate(a).total_cmp(&curve.rate(b)))?;
-    let grows = saturation(&cells, |cell| f64::from(cell.clients), summary.seed);
+    let grows = saturation(&cells, in_flight, summary.seed);
     Some(StageCeiling {
         segment,
         cut,

@@ -93,6 +93,12 @@ fn an_endpoint_is_cut_at_every_layer_and_its_writes_are_durable() {
     for cut in [Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage, Cut::Path] {
         assert_eq!(plan.cells.iter().filter(|cell| cell.cut == cut).count(), 3, "{cut:?}");
     }
+    // A server runs one client, which has the workers of all.
+    let at_server = plan.cells.iter().filter(|cell| cell.cut == Cut::ServerStorage);
+    let mut loads: Vec<(u32, u32)> =
+        at_server.map(|cell| (cell.workload.clients, cell.workload.workers)).collect();
+    loads.sort_unstable();
+    assert_eq!(loads, [(1, 8), (1, 16), (1, 32)]);
     let one = plan.cells.iter().find(|cell| cell.cut == Cut::Path).unwrap();
     assert_eq!((one.workload.queue_depth, one.workload.workers), (8, 1));
     assert_eq!(one.workload.acknowledgement, Acknowledgement::Late);
