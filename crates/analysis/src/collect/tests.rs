@@ -37,7 +37,9 @@ fn trial(cell: &Cell, bytes: u64, complete: bool) -> Event {
 fn repeated(events: impl Fn(&Cell) -> Vec<Event>) -> (Vec<u64>, Option<Vec<u64>>) {
     let plan = plan(&machine("local-ssd"), Grid::default());
     let mut collected = RunData::new(&plan);
-    events(&plan.cells[0]).iter().for_each(|event| collected.event(event));
+    for event in &events(&plan.cells[0]) {
+        collected.event(event);
+    }
     collected.close();
     let bytes = |data: &CellData| data.trials.values().map(|trial| trial.bytes.0).collect();
     (bytes(&collected.cells[0]), collected.earlier(&plan.cells[0].id).map(bytes))

@@ -55,7 +55,7 @@ fn of_device_alone(share: f64) -> Vec<narrows_model::summary::CellPrediction> {
         (cell.ops_per_s, cell.rate_bytes_per_s) = (path.ops_per_s, path.rate_bytes_per_s);
         cell.ops_per_s.as_mut().unwrap().0 /= share;
         cell.rate_bytes_per_s.as_mut().unwrap().0 /= share;
-        cell.in_flight = path.in_flight.clone();
+        cell.in_flight = path.in_flight;
     }
     for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
         // The page cache, which was not measured, is on the way.

@@ -150,7 +150,7 @@ fn a_folder_of_another_user_stays_whichever_run_its_marker_names() {
     let mut server = Ganesha::start(&lab, 1, &folder, OPEN);
     let text = study(&server.target("/data"), "\"at_end\"", 5);
     let mut killed = start_run(&lab, "killed", &text);
-    let left = wait_for_own_folder(&folder);
+    let left = wait_for_own_place(&folder);
     wait_until(|| left.join("data-0").exists());
     killed.kill9().unwrap();
     // The server remembers owners for a minute.

@@ -64,7 +64,7 @@ fn needs_care(cell: &CellSummary) -> bool {
     cell.flags
         .iter()
         .map(String::as_str)
-        .any(|flag| !REMARKS.contains(&flag) && !(is_narrow && VARIATION.contains(&flag)))
+        .any(|flag| !(REMARKS.contains(&flag) || is_narrow && VARIATION.contains(&flag)))
 }
 
 /// Whether the figures can be trusted.
