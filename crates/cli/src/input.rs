@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_told_with_its_line() {
+    fn what_is_no_text_is_reported_with_its_line() {
         let error = String::from_utf8(b"a = 1\nb = \xff".to_vec()).unwrap_err();
         assert!(not_text("s.toml", &error).starts_with("s.toml:2:5: "));
     }

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_lies_within_its_file_and_is_no_longer_than_the_most() {
+    fn a_part_is_within_its_file_and_is_no_longer_than_the_most() {
         let is_valid = |file, from, length| FilePart { file, from, length }.check().is_ok();
         assert!(is_valid(SCAN_BYTES_MAX * 2, SCAN_BYTES_MAX, SCAN_BYTES_MAX));
         assert!(is_valid(0, 0, 0));

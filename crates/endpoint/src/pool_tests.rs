@@ -32,7 +32,7 @@ fn full_device() -> [File; 1] {
 }
 
 #[test]
-fn the_failure_of_an_acknowledged_write_is_told_once() {
+fn the_failure_of_an_acknowledged_write_is_reported_once() {
     let files = full_device();
     let pool = JobPool::new(&files, pool_context(), unwritten(), sender(), 4096, 2);
     let write = header(RequestKind::Write, 0, 0);

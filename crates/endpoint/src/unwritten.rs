@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_all_goes_on_when_the_last_is_done_and_not_before() {
+    fn who_waits_for_all_continues_when_the_last_is_done_and_not_before() {
         let unwritten = UnwrittenRanges::default();
         assert!(unwritten.wait(Duration::ZERO), "nothing to wait for");
         let connection = unwritten.join(&names(&["a"]));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_another_connections_write_goes_on_when_it_is_done_or_its_connection_gone() {
+    fn who_waits_for_another_connections_write_continues_when_it_is_done_or_its_connection_gone() {
         let unwritten = UnwrittenRanges::default();
         let reader = unwritten.join(&names(&["a"]));
         let read = header(RequestKind::Read, 0, 50);

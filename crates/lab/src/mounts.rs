@@ -72,7 +72,7 @@ mod tests {
         43 22 7:1 / /lab/another rw - ext4 /dev/loop1 rw\n";
 
     #[test]
-    fn only_what_lies_below_the_folder_is_found_in_the_order_of_mounting() {
+    fn only_what_is_below_the_folder_is_found_in_the_order_of_mounting() {
         let expected = ["/lab/a/images", "/lab/a/slow", "/lab/a/disk 0"].map(PathBuf::from);
         assert_eq!(points_below(TABLE, Path::new("/lab/a")), expected);
         assert!(points_below(TABLE, Path::new("/lab/an")).is_empty());

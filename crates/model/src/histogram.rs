@@ -215,7 +215,7 @@ mod tests {
         }
 
         #[test]
-        fn buckets_hold_every_value_once_and_rise(values in prop::collection::vec(1_u64..LATENCY_NS_MAX, 0..200)) {
+        fn buckets_contain_every_value_once_and_rise(values in prop::collection::vec(1_u64..LATENCY_NS_MAX, 0..200)) {
             let mut histogram = Histogram::new();
             for value in &values { histogram.record(*value); }
             let buckets: Vec<Bucket> = histogram.buckets().collect();

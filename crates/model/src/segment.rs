@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn json_carries_the_id() {
+    fn json_has_the_id() {
         let text = serde_json::to_string(&Segment::NetworkBandwidth).unwrap();
         assert_eq!(text, "\"network.bandwidth\"");
     }

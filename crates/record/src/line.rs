@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_data_is_told_from_text_that_is_no_line() {
+    fn changed_data_is_distinguished_from_text_that_is_no_line() {
         assert!(matches!(
             parse(br#"{"seq":0,"crc32":"00000000","data":1}"#),
             Err(DamageKind::Checksum { stored: 0, .. })

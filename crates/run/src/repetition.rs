@@ -190,7 +190,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn trials_are_judged_by_their_bytes_as_the_analysis_judges_them() {
+    fn trials_are_evaluated_by_their_bytes_as_the_analysis_evaluates_them() {
         let times = WindowTimes { start_ns: 0, measure_from_ns: 0, measure_until_ns: SECOND };
         let cell = a_cell(NARROW, 20);
         let mut trial = crate::gather::trial_output(&cell, 0, times, &[], "host");

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_lies_below_zero_and_nothing_above_infinity() {
+    fn nothing_is_below_zero_and_nothing_above_infinity() {
         assert_eq!((upper_tail(0.0, 3.0), upper_tail(f64::INFINITY, 3.0)), (Ok(1.0), Ok(0.0)));
     }
 

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn points_that_bend_are_told_by_their_errors_and_widen_the_intervals() {
+    fn points_that_bend_are_reported_by_their_errors_and_widen_the_intervals() {
         let with_errors = |pairs: &[(f64, f64)]| {
             let mut known = transfers(pairs);
             for transfer in &mut known {

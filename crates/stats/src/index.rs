@@ -18,7 +18,7 @@ mod tests {
     use super::floor_index;
 
     #[test]
-    fn positions_outside_the_range_are_held_to_its_ends() {
+    fn positions_outside_the_range_are_limited_to_its_ends() {
         assert_eq!(floor_index(-3.5, 4), 0);
         assert_eq!(floor_index(2.999, 4), 2);
         assert_eq!(floor_index(1e300, 4), 4);

@@ -186,7 +186,7 @@ mod tests {
     use crate::resample::Resampler;
 
     #[test]
-    fn modes_lie_where_they_were_put_and_hold_what_was_put_there() {
+    fn modes_are_where_they_were_put_and_contain_what_was_put_there() {
         let mut resampler = Resampler::new(4);
         let mut values: Vec<f64> = (0..300).map(|_| 100.0 + 3.0 * resampler.normal()).collect();
         values.extend((0..100).map(|_| 160.0 + 6.0 * resampler.normal()));

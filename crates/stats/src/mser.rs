@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_batches_cannot_tell_and_nothing_is_cut() {
+    fn a_few_batches_do_not_suffice_and_nothing_is_cut() {
         assert_eq!(mser5(&[1.0; 7]).unwrap().verdict, WarmUpVerdict::TooFewBatches);
         let series: Vec<f64> = (0..99).map(|i| if i < 10 { 0.0 } else { 1.0 }).collect();
         let warm_up = mser5(&series).unwrap();

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resample_holds_as_many_values_all_taken_from_the_source() {
+    fn a_resample_contains_as_many_values_all_taken_from_the_source() {
         let source = [1.0, 2.0, 4.0];
         let mut resample = Vec::new();
         Resampler::new(5).draw_into(&source, &mut resample);

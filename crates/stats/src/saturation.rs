@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wide_step_that_adds_tells_no_knee_and_one_that_adds_nothing_does() {
+    fn one_wide_step_that_adds_reports_no_knee_and_one_that_adds_nothing_does() {
         let bent = curve(&[1.0, 16.0], Some(0.001), |n| n.min(3.0));
         assert_eq!(found(&bent).verdict, SaturationVerdict::Undecided);
         let flat = curve(&[1.0, 16.0], Some(0.001), |_| 7.0);

@@ -180,7 +180,7 @@ mod tests {
     use crate::error::StatsError;
 
     #[test]
-    fn half_of_the_probability_lies_above_zero() {
+    fn half_of_the_probability_is_above_zero() {
         assert_eq!(upper_tail(0.0, 7.0), Ok(0.5));
         assert_eq!(quantile(0.5, 7.0), Ok(0.0));
     }

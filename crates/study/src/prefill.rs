@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_no_objects_or_existed_before_is_not_written() {
+    fn what_contains_no_objects_or_existed_before_is_not_written() {
         let existed = |cell: &mut Cell| cell.read_only = true;
         let cells = [
             cell("null:", 8, |_| ()),

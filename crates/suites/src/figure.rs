@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn of_fewer_than_three_the_plain_mean_is_told() {
+    fn of_fewer_than_three_the_plain_mean_is_reported() {
         assert_eq!(
             trimmed_mean(&[1.0, 2.0]),
             Some(TrimmedMean { mean: 1.5, kept_count: 2, dropped_count: 0 })
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_told_in_millions_of_bytes() {
+    fn rates_are_reported_in_millions_of_bytes() {
         assert_eq!(mb_per_s(5.44 * MB), "5.44");
         assert_eq!(mb_per_s(99.996 * MB), "100.0");
     }

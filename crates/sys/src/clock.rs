@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_carries_the_wall_clocks_time() {
+    fn a_new_file_has_the_wall_clocks_time() {
         let before = wall_time();
         let written = tempfile::tempfile().unwrap().metadata().unwrap().modified().unwrap();
         // File stamps move with the tick, so one may be a few milliseconds before the clock.

@@ -38,7 +38,7 @@ fn byte_counts_equal_what_was_sent() {
 }
 
 #[test]
-fn a_connection_that_carried_data_has_plausible_timing_and_segment_counts() {
+fn a_connection_that_transferred_data_has_plausible_timing_and_segment_counts() {
     let (sender, _receiver) = exchanged();
     let read = TcpInfo::read(&sender).unwrap();
     assert_eq!(read.state, TcpState::Established);

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_that_no_file_system_holds_are_refused_where_they_are_stored() {
+    fn objects_that_no_file_system_contains_are_refused_where_they_are_stored() {
         for layer in [Layer::Memory, Layer::Disk] {
             let error = open(layer, 1, OBJECT_BYTES_MAX + 1).check().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Refused(Refusal::Unsupported));

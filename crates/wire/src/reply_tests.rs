@@ -46,7 +46,7 @@ fn the_same_reply_twice_is_a_breach() {
 }
 
 #[test]
-fn a_farewell_is_told_in_the_servers_words() {
+fn a_farewell_is_reported_in_the_servers_words() {
     let (mut decoder, _) = decoder_of(&[(RequestKind::Read, 10)]);
     let bytes = encode_farewell("the time is over");
     assert_eq!(decoder.next(&mut &bytes[..20]), Ok(None));

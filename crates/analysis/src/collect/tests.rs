@@ -8,7 +8,7 @@ fn skip(cell: &str, reason: &str) -> SkippedCell {
 }
 
 #[test]
-fn a_skip_that_the_plan_and_its_extension_tell_is_listed_once_with_its_first_reason() {
+fn a_skip_that_the_plan_and_its_extension_report_is_listed_once_with_its_first_reason() {
     let mut plan = plan(&machine("local-ssd"), Grid::default());
     // A record that is opened adds what its events add to the plan.
     let added = vec![skip("path/read/4KiB/qd2/c1", "past the budget")];

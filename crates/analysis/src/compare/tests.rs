@@ -120,7 +120,7 @@ fn a_margin_beyond_the_difference_leaves_it_without_a_verdict_and_says_that_it_i
 }
 
 #[test]
-fn what_the_load_sets_is_judged_by_its_response_times() {
+fn what_the_load_sets_is_evaluated_by_its_response_times() {
     let capped_plan = |profile: &SimProfile, seed: u64| {
         let mut plan = short_plan(profile, seed);
         plan.cells.retain(|cell| cell.workload.queue_depth == 1 && cell.workload.block_bytes == Bytes(4096));
@@ -201,7 +201,7 @@ fn runs_with_nothing_in_common_have_no_verdict_and_list_everything() {
 }
 
 #[test]
-fn what_is_not_alike_around_the_load_is_told_once_and_with_both_values() {
+fn what_differs_around_the_load_is_reported_once_with_both_values() {
     let a = run("gigabit-nfs", 1);
     let mut b = run("gigabit-nfs", 2);
     assert_eq!(compared(&a, &b).differences, Vec::new());
@@ -220,7 +220,7 @@ fn what_is_not_alike_around_the_load_is_told_once_and_with_both_values() {
 }
 
 #[test]
-fn limits_that_moved_are_told_and_those_that_stayed_are_the_same() {
+fn limits_that_moved_are_reported_and_those_that_stayed_are_the_same() {
     let (a, b) = (run("local-ssd", 1), run("local-ssd", 2));
     assert!(compared(&a, &b).limits.same);
     let mut moved = b.clone();
@@ -230,7 +230,7 @@ fn limits_that_moved_are_told_and_those_that_stayed_are_the_same() {
 }
 
 #[test]
-fn a_run_that_was_cut_off_is_compared_and_told() {
+fn a_run_that_was_cut_off_is_compared_and_reported() {
     let profile = machine("local-ssd");
     let plan = short_plan(&profile, 1);
     let inventory = narrows_sim::inventory(&profile);

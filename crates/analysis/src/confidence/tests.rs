@@ -20,7 +20,7 @@ fn without_an_intervention_confidence_stays_at_nine_tenths() {
 }
 
 #[test]
-fn an_unexplained_residual_holds_it_at_six_tenths() {
+fn an_unexplained_residual_limits_it_to_six_tenths() {
     let summary = builtin("ten-gigabit-nfs");
     for residual_ratio in [Some(0.3), Some(-0.3), None] {
         assert!(fitted(&SummaryView::new(&summary), &Features { residual_ratio, ..sure() }) <= 0.6);
@@ -39,7 +39,7 @@ fn a_residual_beyond_fifteen_percent_lowers_it_unless_bytes_that_were_counted_de
 }
 
 #[test]
-fn a_shared_machine_holds_it_at_six_tenths() {
+fn a_shared_machine_limits_it_to_six_tenths() {
     let summary = builtin("shared-laptop");
     assert!(fitted(&SummaryView::new(&summary), &sure()) <= 0.6);
 }

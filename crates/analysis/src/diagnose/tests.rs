@@ -20,7 +20,7 @@ fn every_segment_of_the_path_is_in_exactly_one_list() {
 }
 
 #[test]
-fn every_statement_carries_numbers_a_counter_and_how_to_go_on() {
+fn every_statement_has_numbers_a_counter_and_how_to_go_on() {
     for (machine, Summary { diagnosis, .. }) in builtins() {
         let blamed = diagnosis.limiting.iter().flat_map(|entry| &entry.evidence);
         let cleared = diagnosis.exonerated.iter().flat_map(|entry| &entry.evidence);
@@ -138,7 +138,7 @@ fn a_part_of_a_named_whole_is_not_cleared() {
 }
 
 #[test]
-fn what_was_judged_under_some_loads_alone_says_under_which() {
+fn what_was_evaluated_under_some_loads_alone_says_under_which() {
     let diagnosis = builtin("wan-10ms").diagnosis;
     let latency = diagnosis.exonerated.iter().find(|entry| entry.segment == Segment::DeviceLatency).unwrap();
     let is_of_single =
@@ -147,7 +147,7 @@ fn what_was_judged_under_some_loads_alone_says_under_which() {
 }
 
 #[test]
-fn what_was_judged_in_one_direction_alone_is_not_cleared() {
+fn what_was_evaluated_in_one_direction_alone_is_not_cleared() {
     let mut summary = builtin("ten-gigabit-nfs");
     summary
         .cells

@@ -18,7 +18,7 @@ fn a_plan() -> Plan {
 }
 
 #[test]
-fn a_condition_that_holds_for_the_whole_interval_fails_and_one_inside_it_is_undecided() {
+fn a_condition_that_applies_for_the_whole_interval_fails_and_one_inside_it_is_undecided() {
     let mut summary = gridded("local-ssd");
     let cell = summary.cells.iter_mut().find(|cell| cell.id == "path/read/4KiB/qd16/c1").unwrap();
     let (rate, ops) = (cell.rate_bytes_per_s.unwrap().0, cell.ops_per_s.unwrap().0);

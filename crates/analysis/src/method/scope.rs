@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_carry_as_much_one_at_a_time_as_all_at_once_share_what_is_full() {
+    fn links_that_transfer_as_much_one_at_a_time_as_all_at_once_share_what_is_full() {
         let summary = striped([1.0, 1.0]);
         let entry = bulk(&summary);
         assert_eq!((entry.segment, entry.scope.as_deref()), (Segment::NetworkBandwidth, Some(SHARED)));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_beside_the_server_adds_nothing_to_what_its_link_carries() {
+    fn a_client_beside_the_server_adds_nothing_to_what_its_link_transfers() {
         let alone =
             |cell: &&mut CellSummary| cell.cut == Cut::NetworkStream && cell.target.members().len() == 1;
         // Memory transfers hundreds of times what a link does.

@@ -25,14 +25,14 @@ fn half_of_the_time_dominates_and_less_does_not() {
 }
 
 #[test]
-fn a_part_far_above_the_whole_judges_nothing() {
+fn a_part_far_above_the_whole_evaluates_nothing() {
     let summary = builtin("wan-10ms");
     let cell = single(&summary);
     assert_eq!(time_share(Segment::Device, cell, 1.0, "part", SHOWN), None);
 }
 
 #[test]
-fn a_cut_that_a_quota_held_back_blames_nothing_and_still_clears() {
+fn a_cut_that_a_quota_slowed_blames_nothing_and_still_clears() {
     let summary = builtin("ten-gigabit-nfs");
     let mut cut = summary.cells.iter().find(|cell| cell.id == "path/read/1MiB/qd16/c1").unwrap().clone();
     let elapsed_s = cut.elapsed_s.last_done;
@@ -119,7 +119,7 @@ fn a_trial_that_mostly_syncs_at_its_end_is_not_at_its_depth() {
 }
 
 #[test]
-fn a_ceiling_far_below_the_path_judges_nothing() {
+fn a_ceiling_far_below_the_path_evaluates_nothing() {
     let summary = builtin("ten-gigabit-nfs");
     let cell = summary.cells.iter().find(|cell| cell.id == "path/read/1MiB/qd16/c1").unwrap();
     let ceiling = CutCeiling {

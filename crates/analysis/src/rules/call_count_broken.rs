@@ -104,13 +104,13 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_calls_do_not_explain_is_told() {
+    fn a_time_that_calls_do_not_explain_is_reported() {
         assert!(is_reported(5, 1.4, 0.99) && is_reported(5, 1.0, 0.85));
         assert!(!is_reported(5, 1.1, 0.97) && !is_reported(5, 1.0, 0.99));
     }
 
     #[test]
-    fn one_in_the_middle_or_at_the_start_of_a_sweep_is_told_too_and_left_out_of_the_line() {
+    fn one_in_the_middle_or_at_the_start_of_a_sweep_is_reported_too_and_left_out_of_the_line() {
         for at in 0..5 {
             for factor in [0.6, 1.6] {
                 let all = sweep(at, factor, 0.99);

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_above_a_cut_is_told_and_the_cut_blames_nothing() {
+    fn a_path_above_a_cut_is_reported_and_the_cut_blames_nothing() {
         let diagnosis = crate::diagnose(&at(1.15, true));
         assert!(diagnosis.findings.iter().any(|finding| finding.code == RULE.code));
         let bulk = diagnosis.limiting.iter().filter(|entry| entry.regime.starts_with("bulk"));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_at_its_ceiling_is_not_told_and_blames_it() {
+    fn a_path_at_its_ceiling_is_not_reported_and_blames_it() {
         let diagnosis = crate::diagnose(&at(1.0, false));
         assert!(!diagnosis.findings.iter().any(|finding| finding.code == RULE.code));
         assert_eq!(diagnosis.limiting[0].segment, Segment::NetworkBandwidth);

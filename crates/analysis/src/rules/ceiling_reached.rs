@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_is_written_holds_whatever_the_number_of_clients() {
+    fn a_count_that_is_written_is_kept_whatever_the_number_of_clients() {
         let of = |count: &str, rate: &str| {
             read(&format!(
                 "[[ceiling]]\nsegment = \"network.bandwidth\"\nbytes_per_s = 12.5e6\nscope = \"client\"\n{count}\n\
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_the_file_tells_of_is_remote() {
+    fn a_server_that_the_file_show_is_remote() {
         let of = |scope: &str, memory: &str| {
             read(&format!(
                 "[[ceiling]]\nsegment = \"device.bandwidth\"\nbytes_per_s = 5e6\nscope = \"{scope}\"\n\

@@ -52,7 +52,7 @@ mod tests {
     use crate::testing::observed::{read, slugs};
 
     #[test]
-    fn a_claim_that_does_not_compute_is_told() {
+    fn a_claim_that_does_not_compute_is_reported() {
         let of = |right: &str| {
             let all = read(&format!(
                 "[[claim]]\ntext = \"9/47 = 215 kB/s\"\nleft = \"9 * 1024 / 47\"\nright = {right}\n"

@@ -152,7 +152,7 @@ mod tests {
         }
 
         #[test]
-        fn a_folder_of_this_machines_own_disk_is_judged_by_the_disk_though_a_server_serves_it_too() {
+        fn a_folder_of_this_machines_own_disk_is_evaluated_by_the_disk_though_a_server_serves_it_too() {
             let mut summary = mounted("cached-client");
             let is_reported = |summary: &Summary| {
                 let diagnosis = crate::diagnose(summary);

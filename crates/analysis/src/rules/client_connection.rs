@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_a_window_held_back_names_the_connection_and_not_the_wire() {
+    fn a_stream_that_a_window_slowed_names_the_connection_and_not_the_wire() {
         for link in [None, Some(10_000_000_000)] {
             let first = &crate::diagnose(&windowed(0.9, link)).limiting[0];
             assert_eq!(first.segment, Segment::ClientConnection);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_nothing_held_back_measured_the_wire() {
+    fn a_stream_that_nothing_slowed_measured_the_wire() {
         assert_eq!(crate::diagnose(&windowed(0.1, None)).limiting[0].segment, Segment::NetworkBandwidth);
     }
 }

@@ -81,7 +81,7 @@ mod tests {
         use narrows_model::Event;
 
         #[test]
-        fn a_client_held_to_a_quarter_of_a_cpu_is_named_first() {
+        fn a_client_limited_to_a_quarter_of_a_cpu_is_named_first() {
             assert_eq!(named(&builtin("weak-client"), "bulk"), [Segment::ClientCpu]);
         }
 
@@ -151,7 +151,7 @@ mod tests {
         }
 
         #[test]
-        fn a_full_cpu_limits_however_it_is_told() {
+        fn a_full_cpu_limits_however_it_is_reported() {
             for (cpu, segment) in [
                 ("cpu_ratio = { client = 1.0 }", Segment::ClientCpu),
                 ("cpu_cores = { server = 3.9 }\ncpus = { server = 4 }", Segment::ServerCpu),

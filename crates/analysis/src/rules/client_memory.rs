@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_that_a_quota_holds_back_leave_it_to_the_cpu() {
+    fn copies_that_a_quota_slows_leave_it_to_the_cpu() {
         let summary = checked(&machine("weak-client"));
         assert!(summary.cells.iter().any(|cell| cell.cut == Cut::MemoryCopy));
         assert!(!found(&summary, RULE.code), "{:#?}", summary.diagnosis.findings);

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_reads_than_writes_are_told_with_what_segments_say() {
+    fn fewer_reads_than_writes_are_reported_with_what_segments_say() {
         assert!(finding_text(&observations(24045, ""), "coalescing").contains("32.7 writes"));
         assert!(
             finding_text(&observations(24045, "tcp_segments = { client = 35000 }\n"), "coalescing")

@@ -145,7 +145,7 @@ mod tests {
     use crate::testing::observed::{read, slugs};
 
     #[test]
-    fn figures_that_cannot_both_be_are_told_and_a_tenth_is_not() {
+    fn figures_that_cannot_both_be_are_reported_and_a_tenth_is_not() {
         let of = |rest: &str| {
             slugs(&read(&format!("[[observation]]\nid = \"a\"\n{rest}\n")))
                 .contains(&"contradiction".to_owned())

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn small_buffered_requests_are_held_against_what_the_device_can_stream() {
+    fn small_buffered_requests_are_compared_with_what_the_device_can_stream() {
         let full = crate::diagnose(&merged(0.95));
         assert_eq!(full.limiting[0].segment, Segment::DeviceBandwidth);
         assert!(full.limiting[0].evidence[0].text.contains("at its best"), "{:?}", full.limiting[0]);

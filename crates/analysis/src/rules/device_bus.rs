@@ -104,7 +104,7 @@ mod tests {
     use narrows_model::inventory::PathFacts;
 
     #[test]
-    fn two_devices_on_one_bus_are_told_by_what_they_move_together() {
+    fn two_devices_on_one_bus_are_reported_by_what_they_move_together() {
         let summary = two_devices(&machine("shared-bus"));
         assert_eq!(
             named(&summary, "several targets together"),

@@ -134,7 +134,7 @@ mod tests {
     use crate::testing::{checked, cleared, found, machine, named};
 
     #[test]
-    fn a_device_held_to_so_many_operations_is_named_for_small_requests_and_not_its_bandwidth() {
+    fn a_device_limited_to_so_many_operations_is_named_for_small_requests_and_not_its_bandwidth() {
         let summary = checked(&machine("capped-iops"));
         let small = named(&summary, "random");
         assert!(

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn one_block_at_one_depth_does_not_tell_latency_from_bandwidth() {
+    fn one_block_at_one_depth_does_not_report_latency_from_bandwidth() {
         for disk in ["slow-disk", "fast-disk"] {
             let mut summary = builtin(disk);
             summary.cells.retain(|cell| cell.block_bytes.0 == 4096 && cell.in_flight.configured == 1);

@@ -110,13 +110,13 @@ mod tests {
     }
 
     #[test]
-    fn writes_faster_than_reads_are_told() {
+    fn writes_faster_than_reads_are_reported() {
         assert!(slugs(&observations("9.4e6", "4.9e6")).contains(&"early_ack".to_owned()));
         assert!(!slugs(&observations("4.8e6", "4.9e6")).contains(&"early_ack".to_owned()));
     }
 
     #[test]
-    fn characters_and_loads_that_their_own_cpu_decides_tell_nothing_of_the_device() {
+    fn characters_and_loads_that_their_own_cpu_decides_report_nothing_of_the_device() {
         let with = |change: fn(&mut Observation)| {
             let mut all = observations("9.4e6", "4.9e6");
             all.observations.iter_mut().for_each(change);

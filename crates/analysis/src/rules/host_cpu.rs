@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn two_machines_are_not_judged_as_one() {
+    fn two_machines_are_not_evaluated_as_one() {
         let summary = builtin("two-laptops");
         assert!(!found(&summary, RULE.code) && summary.diagnosis.preface.is_none());
     }

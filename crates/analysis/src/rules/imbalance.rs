@@ -82,14 +82,14 @@ mod tests {
     use crate::testing::observed::{finding_text, read, slugs};
 
     #[test]
-    fn what_all_carry_and_one_in_the_middle_gets_is_told() {
+    fn what_all_transfer_and_one_in_the_middle_gets_is_reported() {
         let all = read("[[observation]]\nid = \"a\"\nper_client_bytes_per_s = [100, 200, 210, 290]\n");
         let said = finding_text(&all, "imbalance");
         assert!(said.contains("from 100 B/s to 290 B/s, median 205 B/s, sum 800 B/s"), "{said}");
     }
 
     #[test]
-    fn clients_far_apart_are_told_and_equal_ones_are_not() {
+    fn clients_far_apart_are_reported_and_equal_ones_are_not() {
         let of = |rest: &str| {
             slugs(&read(&format!("[[observation]]\nid = \"a\"\n{rest}\n"))).contains(&"imbalance".to_owned())
         };

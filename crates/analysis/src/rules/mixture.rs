@@ -92,7 +92,7 @@ mod tests {
         use narrows_model::summary::{MixedFigure, Mixture};
 
         #[test]
-        fn two_modes_are_told_with_their_shares_and_places() {
+        fn two_modes_are_reported_with_their_shares_and_places() {
             let mut summary = builtin("local-ssd");
             let mode = |centre: f64, share_ratio: f64| Mode { centre, share_ratio };
             summary.cells[0].mixtures = vec![Mixture {
@@ -121,7 +121,7 @@ mod tests {
         use crate::testing::observed::{read, slugs};
 
         #[test]
-        fn repeats_that_disagree_are_told_and_others_are_not() {
+        fn repeats_that_disagree_are_reported_and_others_are_not() {
             let of = |rate: &str, rest: &str| {
                 slugs(&read(&format!(
                     "[[observation]]\nid = \"a\"\nop = \"write\"\nbytes_per_s = 50e6\n\
@@ -142,7 +142,7 @@ mod tests {
         }
 
         #[test]
-        fn two_ways_of_being_served_are_told_and_one_is_not() {
+        fn two_ways_of_being_served_are_reported_and_one_is_not() {
             let mixed =
                 observations(|client| if client % 3 == 0 { 4e5 } else { 2.5e8 } + f64::from(client) * 1e3);
             assert!(slugs(&mixed).contains(&"mixture".to_owned()));

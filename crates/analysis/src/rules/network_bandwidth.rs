@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_a_cpu_holds_back_does_not_blame_the_wire() {
+    fn a_stream_that_a_cpu_slows_does_not_blame_the_wire() {
         assert!(!found(&builtin("slow-server-cpu"), RULE.code));
     }
 

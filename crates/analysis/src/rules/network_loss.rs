@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_at_the_law_of_loss_is_held_by_it_though_the_raw_stream_was_luckier() {
+    fn a_path_at_the_law_of_loss_is_limited_by_it_though_the_raw_stream_was_luckier() {
         let mut summary = crate::testing::refined(&machine("lossy-wire"));
         assert_eq!(named(&summary, "bulk")[0], Segment::NetworkLoss);
         let streams = |factor: f64, summary: &mut narrows_model::Summary| {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn one_segment_in_a_hundred_sent_again_is_told() {
+    fn one_segment_in_a_hundred_sent_again_is_reported() {
         let mut summary = builtin("gigabit-nfs");
         for cell in &mut summary.cells {
             let sent = method::metric(cell, TCP_SEGMENT_COUNT).unwrap_or(0.0);

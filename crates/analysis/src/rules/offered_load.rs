@@ -59,7 +59,7 @@ mod tests {
         }
 
         #[test]
-        fn a_load_held_at_its_cap_is_delivered_and_blames_nothing() {
+        fn a_load_limited_to_its_cap_is_delivered_and_blames_nothing() {
             let summary = capped(20_000_000);
             let bulk: Vec<_> =
                 summary.diagnosis.limiting.iter().filter(|entry| entry.regime.starts_with("bulk")).collect();
@@ -86,14 +86,14 @@ mod tests {
         }
 
         #[test]
-        fn a_cap_above_what_the_path_carries_does_not_change_the_verdict() {
+        fn a_cap_above_what_the_path_transfers_does_not_change_the_verdict() {
             let summary = capped(1_000_000_000);
             assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::OfferedLoad));
             assert_eq!(summary.diagnosis.limiting[0].segment, Segment::NetworkBandwidth);
         }
 
         #[test]
-        fn a_cut_held_at_its_cap_convicts_nothing() {
+        fn a_cut_limited_to_its_cap_convicts_nothing() {
             let mut summary = capped(20_000_000);
             for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
                 cell.rate_bytes_per_s =
@@ -114,7 +114,7 @@ mod tests {
         use crate::testing::observed::{first, read, slugs};
 
         #[test]
-        fn a_load_that_is_carried_blames_nothing() {
+        fn a_load_that_is_transferred_blames_nothing() {
             let all = read(
                 "[[observation]]\nid = \"a\"\nop = \"read\"\noffered_ops_per_s = 800\nops_per_s = 797\ncpu_ratio = { server = 0.98 }\n",
             );
@@ -131,7 +131,7 @@ mod tests {
         }
 
         #[test]
-        fn a_load_that_is_not_carried_is_limited_by_what_is_full() {
+        fn a_load_that_is_not_transferred_is_limited_by_what_is_full() {
             let all = read(
                 "[[observation]]\nid = \"a\"\nop = \"read\"\noffered_ops_per_s = 800\nops_per_s = 610\ncpu_ratio = { server = 0.98 }\n",
             );

@@ -40,7 +40,7 @@ mod tests {
         use narrows_model::sim_profile::{Fault, SimProfile};
 
         #[test]
-        fn failures_are_told_as_errors_with_their_name() {
+        fn failures_are_reported_as_errors_with_their_name() {
             let faults = vec![Fault::Error { every: 100, errno: "EIO".into() }];
             let summary = measured(&SimProfile { faults, ..machine("local-ssd") }, Grid::default());
             let finding =
@@ -59,7 +59,7 @@ mod tests {
         use crate::testing::observed::{read, slugs};
 
         #[test]
-        fn failures_are_told() {
+        fn failures_are_reported() {
             let of = |errors: u32| {
                 slugs(&read(&format!("[[observation]]\nid = \"a\"\nerrors = {errors}\n")))
                     .contains(&"errors".to_owned())

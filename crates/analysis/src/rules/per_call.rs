@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_leaves_less_than_no_time_without_calls_is_told_as_none() {
+    fn a_line_that_leaves_less_than_no_time_without_calls_is_reported_as_none() {
         // A cost of a call that rises with their number: no point alone breaks the line.
         let mut rows = String::new();
         for calls in [1e4, 1.4e4, 2e4, 2.8e4, 4e4, 5.6e4, 8e4] {

@@ -46,7 +46,7 @@ fn every_cell_of_a_path_finds_the_cuts_of_its_settings() {
 }
 
 #[test]
-fn a_window_that_holds_a_connection_back_is_told_from_the_wire_by_one_more_connection() {
+fn a_window_that_limits_a_connection_is_distinguished_from_the_wire_by_one_more_connection() {
     let rule = |summary: &narrows_model::Summary| named(summary, "bulk")[0];
     assert_eq!(rule(&checked(&machine("small-window"))), Segment::ClientConnection);
     assert_eq!(rule(&refined(&machine("small-window"))), Segment::ClientConnection);
@@ -54,7 +54,7 @@ fn a_window_that_holds_a_connection_back_is_told_from_the_wire_by_one_more_conne
 }
 
 #[test]
-fn one_more_connection_is_measured_in_both_directions_and_told_in_both() {
+fn one_more_connection_is_measured_in_both_directions_and_reported_in_both() {
     let summary = refined(&machine("small-window"));
     let is_reported = |direction: &str| {
         let bulk = summary.diagnosis.limiting.iter().filter(|entry| entry.regime.starts_with("bulk"));
@@ -65,7 +65,7 @@ fn one_more_connection_is_measured_in_both_directions_and_told_in_both() {
 }
 
 #[test]
-fn loss_is_told_at_once_and_blamed_when_one_more_connection_is_faster() {
+fn loss_is_reported_at_once_and_blamed_when_one_more_connection_is_faster() {
     let lossy = machine("lossy-wire");
     assert!(found(&checked(&lossy), "packets-lost"));
     let summary = refined(&lossy);

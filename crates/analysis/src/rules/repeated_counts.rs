@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_repeat_are_told_and_those_that_a_buffer_decides_are_not() {
+    fn counts_that_repeat_are_reported_and_those_that_a_buffer_decides_are_not() {
         assert!(
             slugs(&sweep([12_288, 19_535, 20_000, 22_146, 22_146, 24_019]))
                 .contains(&"repeated_counts".to_owned())

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_baseline_of_other_files_is_told() {
+    fn a_baseline_of_other_files_is_reported() {
         let mut all = observations([30.0, 100.0, 112.0, 74.0]);
         let remark = "the bytes of a client differ between them too";
         assert!(!finding_text(&all, "retrograde").contains(remark));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_falls_along_any_axis_of_load_is_told() {
+    fn a_rate_that_falls_along_any_axis_of_load_is_reported() {
         let of = |key: &str, rates: [f64; 3]| {
             let mut rows = String::new();
             for (count, rate) in [1, 8, 32].into_iter().zip(rates) {

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_crossed_no_network_is_not_held_against_it() {
+    fn what_crossed_no_network_is_not_compared_with_it() {
         assert!(!named(&observations(27e6, 0.83)).contains(&Segment::ClientCache));
     }
 }

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_is_judged_by_the_interfaces_and_says_so() {
+    fn a_mount_is_evaluated_by_the_interfaces_and_says_so() {
         let finding = |summary: &narrows_model::Summary| {
             let diagnosis = &summary.diagnosis;
             diagnosis.findings.iter().find(|finding| finding.code == RULE.code).cloned()

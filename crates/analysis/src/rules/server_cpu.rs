@@ -64,7 +64,7 @@ mod tests {
     use narrows_model::summary::CpuBasis;
 
     #[test]
-    fn a_server_held_to_a_third_of_a_cpu_is_named_first() {
+    fn a_server_limited_to_a_third_of_a_cpu_is_named_first() {
         assert_eq!(named(&builtin("slow-server-cpu"), "bulk"), [Segment::ServerCpu]);
     }
 

@@ -64,7 +64,7 @@ mod tests {
         use narrows_model::sim_profile::NetworkLaw;
 
         #[test]
-        fn a_cell_of_few_operations_is_told() {
+        fn a_cell_of_few_operations_is_reported() {
             let mut profile = machine("hundred-megabit");
             profile.network =
                 profile.network.map(|network| NetworkLaw { bytes_per_s: BytesPerSec(1e6), ..network });
@@ -72,7 +72,7 @@ mod tests {
         }
 
         #[test]
-        fn a_short_cut_in_memory_is_told_for_its_operations_alone() {
+        fn a_short_cut_in_memory_is_reported_for_its_operations_alone() {
             let is_reported = |flag: &str| {
                 let mut summary = builtin("local-ssd");
                 for cell in &mut summary.cells {
@@ -86,7 +86,7 @@ mod tests {
         }
 
         #[test]
-        fn windows_long_enough_are_not_told() {
+        fn windows_long_enough_are_not_reported() {
             let mut summary = builtin("local-ssd");
             for cell in &mut summary.cells {
                 cell.flags.clear();
@@ -99,7 +99,7 @@ mod tests {
         use crate::testing::observed::{read, slugs};
 
         #[test]
-        fn a_run_under_half_a_second_is_told() {
+        fn a_run_under_half_a_second_is_reported() {
             let of = |rest: &str| {
                 slugs(&read(&format!("[[observation]]\nid = \"a\"\n{rest}\n")))
                     .contains(&"short_run".to_owned())

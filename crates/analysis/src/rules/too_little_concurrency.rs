@@ -270,7 +270,7 @@ mod tests {
         }
 
         #[test]
-        fn the_depth_that_refines_a_check_tells_where_it_saturates() {
+        fn the_depth_that_refines_a_check_reports_where_it_saturates() {
             let saturates = |summary: &Summary| {
                 let texts = statements(summary);
                 texts

@@ -125,7 +125,7 @@ fn read_by_device(bytes: u64) -> narrows_model::trial::CounterPair {
 }
 
 #[test]
-fn a_cold_load_that_the_device_did_not_carry_is_flagged() {
+fn a_cold_load_that_the_device_did_not_transfer_is_flagged() {
     use narrows_model::workload::CacheState;
     let flagged = |cache: CacheState, share: f64| {
         let mut cell = a_cell();
@@ -141,7 +141,7 @@ fn a_cold_load_that_the_device_did_not_carry_is_flagged() {
 }
 
 #[test]
-fn an_open_loop_tells_offer_backlog_and_service_beside_response() {
+fn an_open_loop_reports_offer_backlog_and_service_beside_response() {
     let mut cell = a_cell();
     cell.workload.arrivals = Arrivals::Poisson { ops_per_s: 20_000.0 };
     let mut service = Histogram::new();
@@ -329,7 +329,7 @@ fn few_in_flight_of_many_that_think_are_no_figure() {
 }
 
 #[test]
-fn a_cap_that_holds_the_rate_leaves_few_in_flight_as_was_meant() {
+fn a_cap_that_limits_the_rate_leaves_few_in_flight_as_was_meant() {
     let mut cell = a_cell();
     cell.workload.max_ops_per_s = Some(100.0);
     let with = |op_count| summary_of(&cell, vec![trial(&cell, 0, op_count)], Vec::new());
@@ -378,7 +378,7 @@ fn repetitions_that_miss_their_aim_are_flagged_and_those_that_reach_it_are_whole
 }
 
 #[test]
-fn a_warm_up_in_the_window_is_cut_off_the_interval_and_told() {
+fn a_warm_up_in_the_window_is_cut_off_the_interval_and_reported() {
     let cell = a_cell();
     let mut draw = Resampler::new(5);
     let counts: Vec<u64> =

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_on_the_proxys_side_is_told_and_only_none_at_all_clears_the_network() {
+    fn loss_on_the_proxys_side_is_reported_and_only_none_at_all_clears_the_network() {
         let lossless = behind_proxy(Some(|_| {}));
         assert!(cleared(&lossless, Segment::NetworkLoss));
         let few = behind_proxy(Some(|tcp| tcp.retransmit_count += 10));

@@ -89,7 +89,7 @@ fn fifty_ticks_are_enough_for_the_counters_of_processes() {
 }
 
 #[test]
-fn a_thread_that_ran_longer_than_its_window_is_not_told() {
+fn a_thread_that_ran_longer_than_its_window_is_not_reported() {
     let summary = measured("strong-client", Short { window_ns: 30_000, ticks: 1, ran_ratio: Some(7.0) });
     assert!(bases(&summary, Role::Client).iter().flatten().next().is_none());
 }

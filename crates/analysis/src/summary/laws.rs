@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_too_small_to_tell_a_rate_have_no_law() {
+    fn blocks_too_small_for_a_rate_have_no_law() {
         let blocks = [512, 1024, 2048, 4096];
         let times = [10.0e-6, 10.8e-6, 9.9e-6, 10.9e-6];
         assert_eq!(law_of(&blocks.into_iter().zip(times).collect::<Vec<_>>()), None);

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_and_misses_of_a_cache_are_two_modes_where_they_lie() {
+    fn hits_and_misses_of_a_cache_are_two_modes_where_they_are() {
         let response = histogram(20_000, |draw| {
             let mean = if draw.uniform() < 0.7 { 20_000.0 } else { 400_000.0 };
             mean * (0.2 * draw.normal()).exp()

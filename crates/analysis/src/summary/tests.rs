@@ -112,7 +112,7 @@ fn one_long_request_a_slot_that_began_before_its_window_breaks_no_law() {
 }
 
 #[test]
-fn fewer_in_flight_than_asked_for_is_flagged_and_judges_no_concurrency() {
+fn fewer_in_flight_than_asked_for_is_flagged_and_evaluates_no_concurrency() {
     let summary = summary_of("wan-10ms", |events| {
         for trial in trials(events) {
             trial.response_sum_ns = trial.response_sum_ns / 100 * 85;
@@ -127,7 +127,7 @@ fn fewer_in_flight_than_asked_for_is_flagged_and_judges_no_concurrency() {
 }
 
 #[test]
-fn the_interval_of_a_stream_lies_around_the_rate_of_its_wire() {
+fn the_interval_of_a_stream_is_around_the_rate_of_its_wire() {
     let summary = summary_of("gigabit-nfs", |events| {
         for event in events.iter_mut() {
             match event {
@@ -150,7 +150,7 @@ fn the_interval_of_a_stream_lies_around_the_rate_of_its_wire() {
 }
 
 #[test]
-fn a_raw_stream_counts_what_the_wire_carried_not_what_the_socket_took() {
+fn a_raw_stream_counts_what_the_wire_transferred_not_what_the_socket_took() {
     let summary = summary_of("gigabit-nfs", |events| {
         for trial in trials(events) {
             trial.bytes = Bytes(trial.bytes.0 * 3);
@@ -163,7 +163,7 @@ fn a_raw_stream_counts_what_the_wire_carried_not_what_the_socket_took() {
 }
 
 #[test]
-fn a_disk_that_the_path_does_not_lie_on_is_not_its_device() {
+fn a_disk_that_the_path_is_not_on_is_not_its_device() {
     let other = |sample: &mut CounterSample| {
         for disk in &mut sample.disks {
             disk.name = "nvme9n1".to_owned();

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mount_must_hold_every_folder_of_the_tests() {
+    fn a_mount_must_contain_every_folder_of_the_tests() {
         let folder = tempfile::tempdir().unwrap();
         let (one, two) = (folder.path().join("one"), folder.path().join("two"));
         for each in [&one, &two] {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stands_for_the_folder_that_it_lies_in() {
+    fn a_name_stands_for_the_folder_that_it_is_in() {
         let folder = tempfile::tempdir().unwrap();
         let inside = folder.path().join("file");
         assert_eq!(parent_of(inside.to_str().unwrap()).unwrap(), folder.path());

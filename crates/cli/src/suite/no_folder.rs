@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_target_is_told_what_suites_run_on() {
+    fn every_other_target_is_refused_with_what_suites_run_on() {
         for text in ["nfs://fs2/export", "s3://bucket/prefix", "null:", "sim:local-disk", "http://fs2/x"] {
             let said = said(text).unwrap();
             assert!(said.contains("a folder of a file system that is mounted here"), "{said}");

@@ -15,7 +15,7 @@ fn closed_port() -> u16 {
 }
 
 #[test]
-fn a_closed_port_is_told_once_with_what_to_check() {
+fn a_closed_port_is_reported_once_with_what_to_check() {
     let folder = strangers_folder();
     let before = Surroundings::of(folder.path());
     let address = format!("127.0.0.1:{}", closed_port());
@@ -30,7 +30,7 @@ fn a_closed_port_is_told_once_with_what_to_check() {
 }
 
 #[test]
-fn a_name_that_no_host_has_is_told() {
+fn a_name_that_no_host_has_is_reported() {
     let folder = strangers_folder();
     let seen = run(folder.path(), &["check", "tcp://no-such-host.invalid:7300/disk"]);
     seen.assert_said(seen.code.unwrap(), &["no-such-host.invalid"]).assert_no_result();
@@ -38,7 +38,7 @@ fn a_name_that_no_host_has_is_told() {
 }
 
 #[test]
-fn a_peer_that_is_no_endpoint_is_told() {
+fn a_peer_that_is_no_endpoint_is_reported() {
     for answer in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], &[0xff; 4096], &[0; 64], b""] {
         let folder = strangers_folder();
         let before = Surroundings::of(folder.path());
@@ -57,7 +57,7 @@ fn a_peer_that_is_no_endpoint_is_told() {
 }
 
 #[test]
-fn a_wrong_token_is_bad_input_and_the_token_is_not_told() {
+fn a_wrong_token_is_bad_input_and_the_token_is_not_reported() {
     let folder = strangers_folder();
     let at = |name: &str| folder.path().join(name);
     fs::write(at("token"), TOKEN).unwrap();

@@ -44,7 +44,7 @@ fn a_port_in_use_ends_with_code_3() {
 }
 
 #[test]
-fn a_next_hop_that_refuses_is_told_to_who_asked_with_its_address() {
+fn a_next_hop_that_refuses_is_reported_to_who_asked_with_its_address() {
     let folder = strangers_folder();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let proxy = Served::of("proxy", folder.path(), &["--to", &closed]);
@@ -59,7 +59,7 @@ fn a_next_hop_that_refuses_is_told_to_who_asked_with_its_address() {
 }
 
 #[test]
-fn proxies_that_lead_to_each_other_are_told_as_a_loop() {
+fn proxies_that_lead_to_each_other_are_reported_as_a_loop() {
     let folder = strangers_folder();
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let first = Served::of("proxy", folder.path(), &["--to", &free]);
@@ -89,7 +89,7 @@ fn passes(proxy: &str, listener: &TcpListener) -> bool {
 }
 
 #[test]
-fn a_flood_of_connections_is_told_in_few_lines_and_takes_little_memory() {
+fn a_flood_of_connections_is_reported_in_few_lines_and_takes_little_memory() {
     const FLOOD: usize = 2000;
     let folder = strangers_folder();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -140,7 +140,7 @@ fn peer(answer: impl FnOnce(Vec<u8>) -> Vec<u8> + Send + 'static) -> (String, Jo
 }
 
 #[test]
-fn a_proxy_of_another_version_is_told_with_both_versions() {
+fn a_proxy_of_another_version_is_reported_with_both_versions() {
     let (address, thread) = peer(|mut hello| {
         // The same greeting as a challenge, of version 999.
         hello[4] = 2;
@@ -156,7 +156,7 @@ fn a_proxy_of_another_version_is_told_with_both_versions() {
 }
 
 #[test]
-fn a_proxy_that_lies_about_a_length_or_is_none_is_told() {
+fn a_proxy_that_misreports_a_length_or_is_none_is_reported() {
     for answer in
         [[0xff; 64], [0; 64], *b"HTTP/1.1 400 Bad Request\r\n\r\nThis is a server of another kind...."]
     {
@@ -191,7 +191,7 @@ fn last_words(proxy: &str, said: &[&[u8]]) -> String {
 }
 
 #[test]
-fn a_client_of_another_version_or_that_lies_about_a_length_is_told_and_held_in_no_memory() {
+fn a_client_of_another_version_or_that_misreports_a_length_is_reported_and_stored_in_no_memory() {
     let folder = strangers_folder();
     let proxy = Served::of("proxy", folder.path(), &["--to", "127.0.0.1:9"]);
     let words = last_words(&proxy.address, &[&hello(999)]);

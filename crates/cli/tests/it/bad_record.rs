@@ -78,7 +78,7 @@ fn a_record_from_the_future_names_both_versions() {
 }
 
 #[test]
-fn a_missing_file_is_named_and_missing_lines_are_told() {
+fn a_missing_file_is_named_and_missing_lines_are_reported() {
     for file in FILES {
         let folder = folder();
         fs::remove_file(folder.path().join("record").join(file)).unwrap();

@@ -41,7 +41,7 @@ fn a_sweep_that_there_is_not_is_refused_with_the_nearest_name() {
 }
 
 #[test]
-fn options_that_contradict_each_other_are_told_at_once() {
+fn options_that_contradict_each_other_are_reported_at_once() {
     let words = ["--transport", "unix", "--no-delay", "--receive-buffer", "64KiB", "--server", "127.0.0.1:1"];
     refused(2, &words, &["TCP_NODELAY", "SO_RCVBUF", "a role on another host with Unix sockets"]);
     refused(2, &["--sweep", "client", "--proxy-mode", "splice"], &["only sweeps of two nodes"]);
@@ -50,7 +50,7 @@ fn options_that_contradict_each_other_are_told_at_once() {
 }
 
 #[test]
-fn peers_that_are_not_there_or_no_roles_are_told() {
+fn peers_that_are_not_there_or_no_roles_are_reported() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     refused(3, &["--server", &closed], &[&closed, "Connection refused"]);
     let seen =
@@ -72,7 +72,7 @@ fn peers_that_are_not_there_or_no_roles_are_told() {
 }
 
 #[test]
-fn a_peer_of_another_version_is_told_with_both_versions() {
+fn a_peer_of_another_version_is_reported_with_both_versions() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let peer = std::thread::spawn(move || {
@@ -144,7 +144,7 @@ fn changed(frame: &Frame, change: Change) -> Vec<u8> {
 }
 
 #[test]
-fn a_peer_that_lies_about_lengths_or_counts_makes_no_result() {
+fn a_peer_that_misreports_lengths_or_counts_makes_no_result() {
     let false_answers: [(Change, &str); 8] = [
         (|done| done.output.reads = calls(&[(1 << 40, 1)]), "reads of 1099511627776 bytes with a buffer"),
         (|done| done.output.reads = calls(&[(64, u64::MAX)]), "of more bytes than there are"),

@@ -25,7 +25,7 @@ fn refused(text: &str, said: &[&str]) -> Seen {
 }
 
 #[test]
-fn all_problems_are_told_at_once_each_with_its_line() {
+fn all_problems_are_reported_at_once_each_with_its_line() {
     let text = r#"target = "null:"
 secnods = 5
 seconds = "long"
@@ -50,7 +50,7 @@ engine = ["null", "warp"]
 }
 
 #[test]
-fn settings_that_do_not_go_together_are_told_by_both_names() {
+fn settings_that_do_not_go_together_are_reported_by_both_names() {
     refused(
         "target = \"null:\"\n[workload]\nblock = \"1MiB\"\nfile = \"64KiB\"\n",
         &["1MiB", "64KiB", "file"],
@@ -69,7 +69,7 @@ fn a_study_without_a_target_says_how_to_name_one() {
 }
 
 #[test]
-fn what_is_no_toml_is_told_with_its_place() {
+fn what_is_no_toml_is_reported_with_its_place() {
     refused("target = \"null:\n", &["study.toml:1:"]);
     refused("target = \"null:\"\ntarget = \"null:\"\n", &["study.toml:2:", "target"]);
 }
@@ -133,7 +133,7 @@ fn a_record_that_is_there_is_not_written_over() {
 }
 
 #[test]
-fn a_simulated_machine_that_is_not_there_is_told_with_the_nearest_name() {
+fn a_simulated_machine_that_is_not_there_is_reported_with_the_nearest_name() {
     refused("target = \"sim:ten-gigabit-nsf\"\n", &["ten-gigabit-nsf", "is sim:ten-gigabit-nfs meant?"]);
     refused("target = [\"null:\", \"sim:qqqqqqqq\"]\n", &["sim:qqqqqqqq", "one of the built-in machines"]);
 }

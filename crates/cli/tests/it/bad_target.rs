@@ -117,7 +117,7 @@ fn a_record_that_would_fall_on_other_files_is_refused() {
 }
 
 #[test]
-fn a_folder_without_room_for_its_own_names_is_told() {
+fn a_folder_without_room_for_its_own_names_is_reported() {
     if is_root() {
         return;
     }

@@ -19,7 +19,7 @@ fn a_reader_that_goes_away_early_is_no_failure() {
 }
 
 #[test]
-fn a_full_disk_under_stdout_is_told() {
+fn a_full_disk_under_stdout_is_reported() {
     let folder = strangers_folder();
     record::write(&folder.path().join("record"));
     for words in [&["diagnose", "record"][..], &["explain"], &["check", "target", "--plan"]] {

@@ -69,7 +69,7 @@ fn the_document_has_its_schema_and_every_pair_with_its_ratio() {
 }
 
 #[test]
-fn a_script_is_told_of_a_worse_run_by_the_exit_code_and_of_no_other() {
+fn a_worse_run_sets_the_exit_code_and_no_other_does() {
     let worse = two_sides(&STEADY, &SLOWER);
     assert_eq!(compared(worse.path(), &["--fail-if-worse"]).code, Some(1));
     assert_eq!(compared(worse.path(), &["--fail-if-worse", "--margin", "30%"]).code, Some(0));
@@ -160,7 +160,7 @@ fn a_record_and_its_copy_are_the_same_run() {
 }
 
 #[test]
-fn what_is_no_record_is_told_of_both_at_once() {
+fn what_is_no_record_is_reported_of_both_at_once() {
     let folder = two(&STEADY, &SLOWER);
     let (x, y) =
         ("x does not exist", "y does not exist; name a record, a folder of records, or a file of figures");
@@ -197,7 +197,7 @@ fn a_record_cut_anywhere_is_compared_as_far_as_it_is_whole_and_not_trusted() {
 }
 
 #[test]
-fn runs_of_other_work_have_nothing_in_common_and_are_told_why() {
+fn runs_of_other_work_have_nothing_in_common_and_are_reported_why() {
     let folder = two(&STEADY, &SLOWER);
     for file in ["plan.json", "events.jsonl"] {
         let path = folder.path().join("b").join(file);

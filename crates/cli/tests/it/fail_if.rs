@@ -27,7 +27,7 @@ fn conditions_that_mean_nothing_are_refused_together_before_any_load() {
 }
 
 #[test]
-fn a_condition_that_holds_ends_a_run_with_code_1_and_its_record_as_well() {
+fn a_condition_that_contains_ends_a_run_with_code_1_and_its_record_as_well() {
     let (folder, seen) =
         studied(&["--fail-if", "random read 4KiB x16 iops > 1", "--fail-if", "depth=1 read p99 > 1h"]);
     assert_eq!(seen.code, Some(1), "{seen:?}");
@@ -47,7 +47,7 @@ fn a_condition_that_holds_ends_a_run_with_code_1_and_its_record_as_well() {
 }
 
 #[test]
-fn a_run_whose_conditions_do_not_hold_is_done_and_one_without_their_figure_is_no_basis() {
+fn a_run_whose_conditions_do_not_contain_is_done_and_one_without_their_figure_is_no_basis() {
     let (_folder, passed) = studied(&["--fail-if", "read iops < 1"]);
     assert_eq!(passed.code, Some(0), "{passed:?}");
     assert_eq!(passed.stdout.matches("  passed: read iops < 1").count(), 2, "a line each: {}", passed.stdout);

@@ -45,7 +45,7 @@ fn clients_and_workers_have_objects_of_their_own_and_leave_none() {
 }
 
 #[test]
-fn transactions_on_a_folder_are_told_by_kind_of_request() {
+fn transactions_on_a_folder_are_reported_by_kind_of_request() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("target")).unwrap();
     let seen = study(

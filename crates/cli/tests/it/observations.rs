@@ -53,7 +53,7 @@ fn every_example_gives_a_verdict() {
 }
 
 #[test]
-fn all_problems_of_a_file_are_told_at_once_with_exit_code_2() {
+fn all_problems_of_a_file_are_reported_at_once_with_exit_code_2() {
     let folder = strangers_folder();
     let text = "schema = \"narrows.observations/9\"\ntitel = \"x\"\n[[observation]]\nid = \"a\"\nbytes_per_s = -1\nclients = 0\n\
                 [[observation]]\nid = \"a\"\n[[claim]]\ntext = \"t\"\nleft = \"1 /\"\nright = 2\n";

@@ -60,7 +60,7 @@ fn all_sweeps_count_every_byte_on_every_role_and_the_record_says_the_same_again(
 }
 
 #[test]
-fn a_socket_buffer_that_the_kernel_makes_smaller_is_told_in_text_and_json() {
+fn a_socket_buffer_that_the_kernel_makes_smaller_is_reported_in_text_and_json() {
     let folder = tempfile::tempdir().unwrap();
     let most: u64 = std::fs::read_to_string("/proc/sys/net/core/wmem_max").unwrap().trim().parse().unwrap();
     let asked = most + 4096;

@@ -100,7 +100,7 @@ fn a_terminate_stops_at_once_and_keeps_the_cells_before() {
 }
 
 #[test]
-fn a_check_with_a_server_of_its_own_ends_it_when_it_is_told_to_stop() {
+fn a_check_with_a_server_of_its_own_ends_it_when_it_is_asked_to_stop() {
     let folder = strangers_folder();
     let before = Surroundings::of(folder.path());
     let mut running = check(folder.path(), "1", &["--server", "self"]);

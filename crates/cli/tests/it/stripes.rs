@@ -149,7 +149,7 @@ fn one_place_by_two_names_is_no_stripe_over_two() {
 }
 
 #[test]
-fn a_mistake_in_a_stripe_is_told_with_its_line_and_what_is_allowed() {
+fn a_mistake_in_a_stripe_is_reported_with_its_line_and_what_is_allowed() {
     let folder = strangers_folder();
     fs::write(folder.path().join("study.toml"), "title = \"x\"\ntarget = \"stripe:/a,/b?unit=1000\"\n")
         .unwrap();

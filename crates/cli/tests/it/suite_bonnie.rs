@@ -28,7 +28,7 @@ fn summary(folder: &Path) -> Value {
 }
 
 #[test]
-fn phases_of_several_processes_are_measured_leave_nothing_and_are_told_again_from_the_record() {
+fn phases_of_several_processes_are_measured_leave_nothing_and_are_reported_again_from_the_record() {
     let folder = strangers_folder();
     fs::create_dir(folder.path().join("own")).unwrap();
     let before = Surroundings::of(&folder.path().join("target"));

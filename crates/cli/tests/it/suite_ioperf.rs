@@ -24,7 +24,7 @@ fn rows(stdout: &str) -> Vec<Vec<&str>> {
 }
 
 #[test]
-fn all_rows_are_measured_leave_nothing_and_are_told_again_from_the_record() {
+fn all_rows_are_measured_leave_nothing_and_are_reported_again_from_the_record() {
     let folder = strangers_folder();
     fs::create_dir(folder.path().join("own")).unwrap();
     let before = Surroundings::of(&folder.path().join("target"));

@@ -23,7 +23,7 @@ fn rows(stdout: &str) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn auto_mode_measures_every_pair_leaves_nothing_and_is_told_again_from_the_record() {
+fn auto_mode_measures_every_pair_leaves_nothing_and_is_reported_again_from_the_record() {
     let folder = strangers_folder();
     fs::create_dir(folder.path().join("own")).unwrap();
     let before = Surroundings::of(&folder.path().join("target"));
@@ -216,7 +216,7 @@ fn files_that_shall_stay_do_so_where_a_signal_ends_the_printing() {
 }
 
 #[test]
-fn mistakes_are_told_with_what_to_do_and_make_nothing() {
+fn mistakes_are_reported_with_what_to_do_and_make_nothing() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     fs::write(folder.path().join("there.csv"), "mine").unwrap();
     for (line, found) in [

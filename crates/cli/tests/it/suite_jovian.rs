@@ -26,7 +26,7 @@ fn rows(stdout: &str, label: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn all_modes_run_on_this_machine_leave_nothing_and_tell_the_same_from_the_record() {
+fn all_modes_run_on_this_machine_leave_nothing_and_report_the_same_from_the_record() {
     let folder = strangers_folder();
     fs::create_dir(folder.path().join("own")).unwrap();
     let before = Surroundings::of(&folder.path().join("target"));
@@ -108,7 +108,7 @@ fn near(one: f64, other: f64) -> bool {
 }
 
 #[test]
-fn a_dummy_file_is_read_before_reads_and_few_trials_are_told() {
+fn a_dummy_file_is_read_before_reads_and_few_trials_are_reported() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let words = "c1-s2 --flush-bytes 2MiB --ack late --peer-depth 2 --disk-threads 1 --priority client --yes --out record";
     let few = ["--bytes", "256KiB", "--trials", "2", "--no-verdict", "--quiet"];
@@ -147,7 +147,7 @@ fn servers_that_are_named_are_used_and_local_is_not_added() {
 }
 
 #[test]
-fn a_plan_is_told_and_nothing_is_measured() {
+fn a_plan_is_reported_and_nothing_is_measured() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let words = "local c1-s2 --plan --flush drop --no-verdict";
     let seen = suite(folder.path(), words, &["--bytes", "768KiB"]);

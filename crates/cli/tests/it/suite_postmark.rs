@@ -44,7 +44,7 @@ fn counts(report: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_run_leaves_nothing_and_is_told_again_from_its_record() {
+fn a_run_leaves_nothing_and_is_reported_again_from_its_record() {
     let folder = strangers_folder();
     fs::create_dir(folder.path().join("own")).unwrap();
     let before = Surroundings::of(&folder.path().join("target"));
@@ -247,7 +247,7 @@ fn mistakes_in_options_are_refused_before_anything_is_made() {
 }
 
 #[test]
-fn a_mistake_anywhere_in_a_script_is_told_with_its_line_and_nothing_is_done() {
+fn a_mistake_anywhere_in_a_script_is_reported_with_its_line_and_nothing_is_done() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("script"), "show\nset numbr 5\nrun\nload more\n").unwrap();
     fs::write(folder.path().join("more"), "set bias read 12\n").unwrap();
@@ -343,7 +343,7 @@ fn what_is_written_to_a_file_steers_no_terminal_and_follows_no_link() {
 }
 
 #[test]
-fn what_a_later_run_cannot_use_is_told_before_the_first_one() {
+fn what_a_later_run_cannot_use_is_reported_before_the_first_one() {
     let folder = tempfile::tempdir().unwrap();
     let before = Surroundings::of(folder.path());
     let commands =

@@ -107,7 +107,7 @@ fn whole_data_passes_on_every_engine_and_at_both_layers_of_an_endpoint() {
 }
 
 #[test]
-fn what_one_connection_was_told_is_written_is_read_over_all_others_of_its_session() {
+fn what_one_connection_has_acknowledged_is_read_over_all_others_of_its_session() {
     let folder = tempfile::tempdir().unwrap();
     let (_server, address) = serve(folder.path());
     let load = LOAD.replace("16KiB", "64KiB").replace("2MiB", "4MiB");

@@ -20,7 +20,7 @@ fn summary(folder: &Path) -> Value {
 }
 
 #[test]
-fn a_check_through_a_proxy_tells_its_cpu_and_what_the_stream_past_it_carries() {
+fn a_check_through_a_proxy_reports_its_cpu_and_what_the_stream_past_it_transfers() {
     let folder = tempfile::tempdir().unwrap();
     let (server, proxy) = path(folder.path());
     let target = format!("tcp://{}/memory?via={}", server.address, proxy.address);

@@ -81,7 +81,7 @@ fn shortest_request(mode: ForwardMode, buffer_bytes: usize, buffers: usize) -> N
 }
 
 #[test]
-fn the_last_buffer_of_a_request_is_not_held_back() {
+fn the_last_buffer_of_a_request_is_not_slowed() {
     // The network stack delays data for 200 ms when more is announced to follow.
     const CORK_DELAY: Nanos = Nanos(150_000_000);
     for mode in MODES {

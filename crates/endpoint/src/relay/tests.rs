@@ -249,7 +249,7 @@ fn a_role_that_only_strangers_come_to_says_so() {
 }
 
 #[test]
-fn a_stream_that_ends_early_is_told_with_what_came() {
+fn a_stream_that_ends_early_is_reported_with_what_came() {
     let server = Playing::start(asked(Role::Server, 4096, 1 << 20, None));
     let mut stream = joined(&server.hop());
     stream.write_all(&[0; 5000]).unwrap();
@@ -290,7 +290,7 @@ fn a_peer_that_stands_still_is_given_up_after_the_silence_that_was_asked_for() {
 }
 
 #[test]
-fn a_next_hop_that_refuses_closes_or_speaks_otherwise_is_told() {
+fn a_next_hop_that_refuses_closes_or_speaks_otherwise_is_reported() {
     let (listener, hop) = fake_hop();
     drop(listener);
     for role in [Role::Client, Role::Proxy] {
@@ -311,7 +311,7 @@ fn a_next_hop_that_refuses_closes_or_speaks_otherwise_is_told() {
 }
 
 #[test]
-fn a_server_that_lies_about_what_it_holds_is_found_by_the_client() {
+fn a_server_that_misreports_what_it_contains_is_found_by_the_client() {
     let (listener, hop) = fake_hop();
     let client = Playing::start(asked(Role::Client, 64, 6400, Some(hop)));
     let mut stream = admitted(&listener);

@@ -73,7 +73,7 @@ fn a_cell_runs_in_the_servers_own_store_and_its_events_arrive() {
 }
 
 #[test]
-fn a_cell_stops_when_the_client_wishes_and_the_conversation_goes_on() {
+fn a_cell_stops_when_the_client_wishes_and_the_conversation_continues() {
     let root = tempfile::tempdir().unwrap();
     let server = Running::with_root(root.path());
     let mut control = server.control();
@@ -102,7 +102,7 @@ fn a_server_runs_no_cell_outside_its_store() {
 }
 
 #[test]
-fn counters_tell_the_limited_threads_of_the_disk_store_and_the_requests_that_they_served() {
+fn counters_report_the_limited_threads_of_the_disk_store_and_the_requests_that_they_served() {
     let root = tempfile::tempdir().unwrap();
     let root = Some(root.path().to_owned());
     let server =

@@ -14,7 +14,7 @@ use std::os::fd::AsRawFd;
 const STACK_BYTES: &str = "1073741824";
 const STACK: &str = "RUST_MIN_STACK";
 /// The test below, as the test program names it.
-const ITSELF: &str = "exhausted::what_the_system_refuses_is_told_and_nothing_hangs_or_stays";
+const ITSELF: &str = "exhausted::what_the_system_refuses_is_reported_and_nothing_hangs_or_stays";
 
 /// Addresses for a dozen threads, and half a stack for all else.
 const ROOM_BYTES: u64 = (12 << 30) + (1 << 29);
@@ -36,7 +36,7 @@ fn with_few_threads<T>(attempt: impl FnOnce() -> T) -> T {
 }
 
 #[test]
-fn what_the_system_refuses_is_told_and_nothing_hangs_or_stays() {
+fn what_the_system_refuses_is_reported_and_nothing_hangs_or_stays() {
     if std::env::var_os(STACK).is_some_and(|bytes| bytes == STACK_BYTES) {
         return refusals();
     }

@@ -134,7 +134,7 @@ fn direct_access_is_granted_as_such_or_refused_with_the_reason() {
 }
 
 #[test]
-fn a_write_beyond_the_object_fails_and_the_connection_goes_on() {
+fn a_write_beyond_the_object_fails_and_the_connection_continues() {
     let root = tempfile::tempdir().unwrap();
     let server = Running::with_root(root.path());
     for layer in [Layer::Memory, Layer::Disk] {

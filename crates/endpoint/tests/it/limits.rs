@@ -126,7 +126,7 @@ fn more_room_than_the_file_system_has_is_refused() {
 }
 
 #[test]
-fn a_connection_too_many_is_told_so() {
+fn a_connection_too_many_is_refused_with_the_reason() {
     let server = Running::start(ServeOptions { connections_max: 2, ..options() });
     let (_one, _two) = (server.control(), server.control());
     let error = control(server.address, None).unwrap_err();
@@ -135,7 +135,7 @@ fn a_connection_too_many_is_told_so() {
 }
 
 #[test]
-fn a_connection_ends_with_its_time_and_is_told_why() {
+fn a_connection_ends_with_its_time_and_is_reported_why() {
     let clock = Arc::new(HandClock::default());
     let hand: Arc<dyn Clock> = Arc::clone(&clock) as Arc<dyn Clock>;
     let server = Running::start(ServeOptions { seconds_max: Some(60), clock: hand, ..options() });
@@ -193,7 +193,7 @@ fn garbage_and_half_a_hello_leave_the_server_well() {
 }
 
 #[test]
-fn another_version_is_told_both_versions() {
+fn another_version_is_refused_with_both_versions() {
     let server = Running::start(options());
     let mut hello = Vec::new();
     let payload = [&b"narrows\0"[..], &7_u16.to_le_bytes(), &[1, 0], &[0; 32]].concat();

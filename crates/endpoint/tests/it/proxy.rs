@@ -59,7 +59,7 @@ fn sixty_four_connections_at_once_do_not_mix() {
 }
 
 #[test]
-fn an_end_of_one_direction_is_passed_on_and_the_other_goes_on() {
+fn an_end_of_one_direction_is_passed_on_and_the_other_continues() {
     for mode in MODES {
         let (proxy, listener) = Proxied::with_mode(mode, 4096);
         let (mut client, mut server) = proxy.connect(&listener);
@@ -186,7 +186,7 @@ fn a_slow_reader_stops_the_sender_and_still_gets_every_byte() {
 }
 
 #[test]
-fn a_next_hop_that_refuses_resets_the_client_and_is_told() {
+fn a_next_hop_that_refuses_resets_the_client_and_is_reported() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let proxy = Proxied::start(gone, |_| {});
     assert_eq!(read_to_reset(&mut proxy.dial()), b"");

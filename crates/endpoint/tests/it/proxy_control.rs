@@ -23,7 +23,7 @@ fn through(address: SocketAddr) -> Result<ControlClient, narrows_engines::Engine
 }
 
 #[test]
-fn a_proxy_tells_its_own_facts_and_counters() {
+fn a_proxy_reports_its_own_facts_and_counters() {
     let (proxy, listener) = Proxied::before_listener(|_| {});
     let (mut client, mut server) = proxy.connect(&listener);
     client.write_all(&[7; 1000]).unwrap();
@@ -83,7 +83,7 @@ fn a_proxy_whose_next_hop_is_gone_still_answers_for_itself() {
 }
 
 #[test]
-fn a_proxy_tells_where_it_leads_to_and_what_is_asked_through_it_is_answered_as_the_endpoint() {
+fn a_proxy_reports_where_it_leads_to_and_what_is_asked_through_it_is_answered_as_the_endpoint() {
     let server = Running::start(options());
     let proxy = Proxied::start(server.address, |_| {});
     let forwards_to = &ask(proxy.address, None).unwrap().facts().forwards_to.clone();

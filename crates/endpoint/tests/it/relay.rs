@@ -96,7 +96,7 @@ fn an_endpoint_plays_the_server_trial_after_trial() {
 }
 
 #[test]
-fn what_an_endpoint_does_not_play_is_an_answer_and_the_conversation_goes_on() {
+fn what_an_endpoint_does_not_play_is_an_answer_and_the_conversation_continues() {
     let server = Running::start(options());
     let mut role = RoleClient::from_control(server.control());
     let hop = Hop {

@@ -20,7 +20,7 @@ fn put(parent: &Path, content: &str) {
 }
 
 #[test]
-fn a_proof_is_found_at_any_depth_and_must_hold_just_what_is_asked() {
+fn a_proof_is_found_at_any_depth_and_must_contain_just_what_is_asked() {
     let root = root_with_proof("nonce");
     fs::create_dir_all(root.path().join("deep/er")).unwrap();
     put(&root.path().join("deep/er"), "other");

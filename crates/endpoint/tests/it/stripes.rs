@@ -129,7 +129,7 @@ fn a_member_that_goes_ends_the_engine_with_its_address() {
 }
 
 #[test]
-fn more_in_flight_than_a_server_holds_is_refused_with_its_figure() {
+fn more_in_flight_than_a_server_contains_is_refused_with_its_figure() {
     let pair = Pair::start(|options| options);
     let mut spec = pair.spec("memory", "unit=64KiB", Op::Write, 64);
     spec.workload.block_bytes = narrows_model::Bytes(32 << 20);

@@ -105,7 +105,7 @@ pub fn run(factory: &dyn EngineFactory, spec: &OpenSpec) {
         what_is_written_is_read(factory, spec);
     }
     every_request_completes_once(factory, spec);
-    a_request_carried_out_by_itself_is_as_one_that_is_queued(factory, spec);
+    a_request_executed_by_itself_is_as_one_that_is_queued(factory, spec);
     a_full_queue_takes_no_more(factory, spec);
     reaping_nothing_ends_at_the_deadline(factory, spec);
     batches::a_batch_is_waited_for_together(factory, spec);
@@ -160,7 +160,7 @@ fn every_request_completes_once(factory: &dyn EngineFactory, spec: &OpenSpec) {
     engine.close().unwrap();
 }
 
-fn a_request_carried_out_by_itself_is_as_one_that_is_queued(factory: &dyn EngineFactory, spec: &OpenSpec) {
+fn a_request_executed_by_itself_is_as_one_that_is_queued(factory: &dyn EngineFactory, spec: &OpenSpec) {
     let mut engine = factory.open(spec, &worker()).unwrap();
     let counted = |engine: &mut dyn Engine| {
         let mut counters = ProtocolCounters::default();

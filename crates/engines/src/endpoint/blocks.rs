@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_slots_of_neighbouring_seeds_hold_the_same_bytes() {
+    fn no_two_slots_of_neighbouring_seeds_contain_the_same_bytes() {
         let all: Vec<AlignedBuffer> = (1..4).flat_map(|seed| blocks(4, Bytes(64), seed).unwrap()).collect();
         let distinct: std::collections::BTreeSet<&[u8]> = all.iter().map(|block| &block[..]).collect();
         assert_eq!(distinct.len(), 12);

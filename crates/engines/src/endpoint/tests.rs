@@ -97,7 +97,7 @@ fn a_peer_that_speaks_something_else_is_a_breach_of_protocol_with_a_hint() {
 }
 
 #[test]
-fn a_peer_of_another_version_is_told_from_a_stranger() {
+fn a_peer_of_another_version_is_distinguished_from_a_stranger() {
     let (address, peer) = peer(|mut socket| {
         let mut hello = Vec::new();
         let payload = [&b"narrows\0"[..], &9_u16.to_le_bytes(), &[0, 0], &[0; 32]].concat();

@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_that_holds_something_is_written_only_under_its_own_serial_number() {
+    fn a_unit_that_contains_something_is_written_only_under_its_own_serial_number() {
         let address = |options: &str| IscsiAddress::parse(&format!("//h/iqn.x/1{options}")).unwrap();
         let survey = |holding| UnitSurvey {
             description: String::new(),

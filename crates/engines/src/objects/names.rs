@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_plain_and_lie_in_the_folders_in_their_order() {
+    fn numbers_are_plain_and_are_in_the_folders_in_their_order() {
         let set = ObjectSet { count: 5, folders: 2, ..ObjectSet::default() };
         let expected = ["00000/0", "00000/2", "00001/3", "00001/4", "00001/4294967295"];
         assert_eq!(paths(&set, [0, 2, 3, 4, u32::MAX].into_iter()), expected);

@@ -161,7 +161,7 @@ fn a_put_that_finds_no_room_leaves_nothing_behind() {
 }
 
 #[test]
-fn the_listing_goes_over_every_object_of_all_folders_once() {
+fn the_listing_covers_every_object_of_all_folders_once() {
     for (folders, names) in
         [(0, NameForm::Number), (3, NameForm::LettersNumber), (1, NameForm::NumberLetters)]
     {

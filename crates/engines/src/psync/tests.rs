@@ -266,7 +266,7 @@ fn object_of_25_bytes(folder: &tempfile::TempDir) -> PsyncFile {
 }
 
 #[test]
-fn the_position_is_moved_only_where_a_block_lies_elsewhere() {
+fn the_position_is_moved_only_where_a_block_is_elsewhere() {
     let folder = folder();
     let mut object = object_of_25_bytes(&folder);
     // Moved behind the engine's back: what follows the last block continues there, so there was no seek.

@@ -100,7 +100,7 @@ mod tests {
     use std::io::{Read, Write};
 
     #[test]
-    fn what_a_connection_within_a_host_carries_is_counted_as_such_and_no_time_of_a_network() {
+    fn what_a_connection_within_a_host_transfers_is_counted_as_such_and_no_time_of_a_network() {
         const BYTES: usize = 100_000;
         let (mut sender, mut receiver) = narrows_testkit::tcp_pair().unwrap();
         let (near, far) =

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_failed_parts_the_one_that_lies_first_is_told() {
+    fn of_several_failed_parts_the_one_that_is_first_is_reported() {
         let mut flights = flights(12, 3);
         flights.part_done(1, Slot(1), Err(EIO));
         flights.part_done(2, Slot(1), Err(ENOSPC));

@@ -103,7 +103,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn unit_i_lies_on_member_i_modulo_their_number() {
+    fn unit_i_is_on_member_i_modulo_their_number() {
         let layout = StripeLayout::new(4096, 3);
         for unit in 0..12_u64 {
             let member = usize::try_from(unit % 3).unwrap();
@@ -126,7 +126,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_byte_lies_on_one_member_and_is_found_again(
+        fn every_byte_is_on_one_member_and_is_found_again(
             unit in 1_u64..50, count in 1_usize..7, offset in 0_u64..5000, length in 0_u64..2000,
         ) {
             let layout = StripeLayout::new(unit, count);

@@ -119,7 +119,7 @@ fn what_was_read_and_not_looked_at_can_be_written_elsewhere() {
 }
 
 #[test]
-fn a_read_across_the_end_tells_what_comes_without_a_gap() {
+fn a_read_across_the_end_reports_what_comes_without_a_gap() {
     let folders = folders(2);
     let mut engine = open(&folders.target("unit=1KiB"), EngineId::Psync, 1);
     complete(engine.as_mut(), &[request(Op::Write, 0, 0)]);
@@ -153,7 +153,7 @@ fn direct_access_needs_a_unit_that_the_members_can_take() {
 }
 
 #[test]
-fn a_stripe_tells_the_engine_of_its_members_and_refuses_depth_that_they_refuse() {
+fn a_stripe_reports_the_engine_of_its_members_and_refuses_depth_that_they_refuse() {
     let folders = folders(2);
     let target = folders.target("unit=4KiB");
     let factory = factory(&target, EngineId::Psync);
@@ -253,7 +253,7 @@ fn no_more_than_the_peer_depth_is_in_flight_at_a_member() {
 }
 
 #[test]
-fn a_member_that_is_silent_does_not_hold_up_the_others() {
+fn a_member_that_is_silent_does_not_delay_the_others() {
     use std::io::Write;
     let (mut engine, handles) = scripted(4, 4);
     let requests: Vec<IoRequest> = (0..4).map(|tag| request(Op::Read, tag, u64::from(tag))).collect();

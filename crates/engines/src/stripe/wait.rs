@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_told_by_their_numbers() {
+    fn members_are_reported_by_their_numbers() {
         let mut members = MemberSet::NONE;
         assert!(members.is_empty());
         members.add(63);

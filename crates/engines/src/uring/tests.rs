@@ -59,7 +59,7 @@ fn prepare(all: &OpenSpec) {
 }
 
 #[test]
-fn what_was_granted_is_told() {
+fn what_was_granted_is_reported() {
     let folder = folder();
     let mut all = at(&folder, Op::Write, 4);
     all.workload.ring.registered_buffers = FeatureRequest::Required;

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_the_kernel_cannot_hold_is_refused() {
+    fn a_quota_the_kernel_cannot_contain_is_refused() {
         for cpus in [0.0, -1.0, 0.001, f64::NAN, f64::INFINITY] {
             assert_eq!(
                 CpuQuota { cpus }.settings(Version::V1).unwrap_err().kind(),

@@ -77,7 +77,7 @@ fn sixteen_reads_of_5_ms_take_5_ms_together_and_80_ms_one_after_the_other() {
 }
 
 #[test]
-fn a_flush_takes_as_long_as_it_was_told_and_the_write_before_it_does_not() {
+fn a_flush_takes_as_long_as_configured_and_the_write_before_it_does_not() {
     let Some(lab) = lab_with_disks() else { return };
     let plan = DiskPlan { mebibytes: 64, flush_us: 20_000, ..DiskPlan::PLAIN };
     let disks = lab.disks("flushed", &plan).unwrap();
@@ -117,7 +117,7 @@ fn what_is_written_is_read_back_from_the_device() {
 }
 
 #[test]
-fn two_disks_move_together_what_their_bus_carries() {
+fn two_disks_move_together_what_their_bus_transfers() {
     const RATE_BYTES_PER_S: u64 = 64 * MIB;
     let Some(lab) = lab_with_disks() else { return };
     let rate = Some(RATE_BYTES_PER_S);

@@ -89,7 +89,7 @@ fn past_first_record(calls: &Calls, name: &str) -> Calls {
 const SIZES: &str = "-s 128 -r 4";
 
 #[test]
-fn every_test_goes_once_over_its_file_in_its_own_order() {
+fn every_test_continuesce_over_its_file_in_its_own_order() {
     let Some(Traced { threads, .. }) = traced(&format!("{SIZES} -i 0 -i 1 -i 2 -i 3 -i 4 -i 5 -i 9 -i 10"))
     else {
         return;

@@ -174,7 +174,7 @@ fn a_target_that_is_killed_and_started_again_loses_nothing_and_what_was_sent_aga
 }
 
 #[test]
-fn a_unit_that_holds_something_is_only_read_unless_it_is_named_by_its_serial_number() {
+fn a_unit_that_contains_something_is_only_read_unless_it_is_named_by_its_serial_number() {
     let Some(lab) = lab_with_iscsi() else { return };
     let server = Tgt::start(&lab, 1, 64 * MIB, TgtSetup::default());
     let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(server.image()).status().unwrap();

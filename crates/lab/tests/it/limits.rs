@@ -29,7 +29,7 @@ fn a_busy_loop_under_a_quota_of_0_3_gets_0_3_cpu_seconds_a_second() {
 
 #[test]
 #[ignore = "campaign: a variant of a proof that ./test makes"]
-fn a_device_throttle_of_20_mib_a_second_holds_for_direct_io() {
+fn a_device_throttle_of_20_mib_a_second_applies_for_direct_io() {
     let Some(lab) = lab() else { return };
     let file = lab.scratch().join("throttled");
     let cgroup = lab.cgroup("slow").unwrap();

@@ -13,7 +13,7 @@ fn assert_within(measured: f64, expected: f64, tolerance_ratio: f64) {
 
 #[test]
 #[ignore = "campaign: a variant of a proof that ./test makes"]
-fn a_link_of_100_mbit_carries_its_payload_rate_both_ways() {
+fn a_link_of_100_mbit_transfers_its_payload_rate_both_ways() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
         let (server, client) = (lab.host(1).unwrap(), lab.host(2).unwrap());
@@ -72,7 +72,7 @@ fn a_swapped_wire_keeps_the_rate_limit_and_the_neighbours_addresses() {
 }
 
 #[test]
-fn a_hosts_interface_counts_what_it_carried() {
+fn a_hosts_interface_counts_what_it_transferred() {
     let Some(lab) = lab() else { return };
     let (server, client) = (lab.host(1).unwrap(), lab.host(2).unwrap());
     let before = server.net_dev(narrows_lab::Host::INTERFACE).unwrap();

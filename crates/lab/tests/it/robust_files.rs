@@ -28,7 +28,7 @@ fn diagnosed(lab: &Lab, record: &Path) -> Seen {
 }
 
 #[test]
-fn a_read_only_file_system_is_told_and_not_touched() {
+fn a_read_only_file_system_is_reported_and_not_touched() {
     let Some(lab) = lab() else { return };
     let disk = Mounted::ext4(&lab, "disk", 64, "rw");
     fs::write(disk.path().join("precious"), "mine").unwrap();
@@ -70,7 +70,7 @@ fn as_nobody(folder: &Path, words: &[&str]) -> Seen {
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_told_and_not_touched() {
+fn a_folder_of_somebody_else_is_reported_and_not_touched() {
     let Some(lab) = lab() else { return };
     let at = |name: &str| lab.scratch().join(name);
     fs::create_dir_all(at("theirs/inner")).unwrap();
@@ -122,7 +122,7 @@ fn fill(point: &Path) {
 }
 
 #[test]
-fn a_full_file_system_is_told_and_left_as_it_was() {
+fn a_full_file_system_is_reported_and_left_as_it_was() {
     let Some(lab) = lab() else { return };
     let small = Mounted::tmpfs(&lab, "small", 1 << 20);
     fill(small.path());
@@ -154,7 +154,7 @@ fn a_file_system_that_fills_in_mid_run_ends_in_a_partial_record() {
 }
 
 #[test]
-fn a_record_that_cannot_grow_is_told_and_stays_readable() {
+fn a_record_that_cannot_grow_is_reported_and_stays_readable() {
     let Some(lab) = lab() else { return };
     let disk = Mounted::ext4(&lab, "disk", 64, "rw");
     for kibibytes in [8, 24, 40, 64] {

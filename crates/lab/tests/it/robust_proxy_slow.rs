@@ -175,13 +175,13 @@ fn move_slowly(flows: &mut [Flow], proxy: &mut Watched) -> u64 {
 }
 
 #[test]
-fn slow_readers_get_every_byte_and_the_proxy_holds_little_of_it() {
+fn slow_readers_get_every_byte_and_the_proxy_contains_little_of_it() {
     read_slowly(OFFERED_BYTES);
 }
 
 #[test]
 #[ignore = "campaign: a gibibyte to slow readers in each mode"]
-fn slow_readers_get_every_byte_of_a_gibibyte_and_the_proxy_holds_little_of_it() {
+fn slow_readers_get_every_byte_of_a_gibibyte_and_the_proxy_contains_little_of_it() {
     read_slowly(CAMPAIGN_OFFERED_BYTES);
 }
 

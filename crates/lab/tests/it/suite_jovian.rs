@@ -166,7 +166,7 @@ fn assert_each_node(checked: &Checked, op: Op, bounds: [(f64, f64); 2]) {
 
 #[test]
 #[ignore = "campaign: a variant of a proof that ./test makes"]
-fn nodes_behind_links_of_their_own_fill_them_and_are_told_to_share_nothing() {
+fn nodes_behind_links_of_their_own_fill_them_and_share_nothing() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
         let nodes = nodes(&lab, 4);
@@ -191,7 +191,7 @@ const SHARED_BITS_PER_S: u64 = 100_000_000;
 
 #[test]
 #[ignore = "campaign: a variant of a proof that ./test makes"]
-fn nodes_that_share_a_link_send_less_each_with_more_of_them_and_that_is_told() {
+fn nodes_that_share_a_link_send_less_each_with_more_of_them_and_that_is_reported() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
         let hosts = [1, 2].map(|index| lab.host(index).unwrap());

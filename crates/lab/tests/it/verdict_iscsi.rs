@@ -119,7 +119,7 @@ fn a_healthy_target_is_no_devices_and_no_networks_fault() {
 }
 
 #[test]
-fn a_unit_that_holds_a_file_system_is_only_read_unless_it_is_named() {
+fn a_unit_that_contains_a_file_system_is_only_read_unless_it_is_named() {
     let Some(lab) = lab_with_iscsi() else { return };
     let server = Tgt::start(&lab, 2, 64 << 20, TgtSetup::default());
     let made = Command::new("mkfs.ext4").arg("-q").arg(server.image()).status().unwrap();

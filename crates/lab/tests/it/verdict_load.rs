@@ -7,7 +7,7 @@ use narrows_model::counters::Role;
 use narrows_model::{Op, Segment};
 
 #[test]
-fn a_load_held_at_a_cap_is_named_as_such_and_clears_nothing() {
+fn a_load_limited_to_a_cap_is_named_as_such_and_clears_nothing() {
     on_a_calm_machine(|| {
         const CAP_BYTES_PER_S: f64 = (20 << 20) as f64;
         let Some(lab) = lab() else { return };

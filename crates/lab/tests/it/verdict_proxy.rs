@@ -83,7 +83,7 @@ fn a_healthy_proxy_with_0_9_cpus_before_a_server_with_0_1_is_cleared() {
 }
 
 #[test]
-fn a_proxy_with_socket_buffers_of_8_kib_holds_back_though_its_cpu_is_idle() {
+fn a_proxy_with_socket_buffers_of_8_kib_slows_though_its_cpu_is_idle() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
         let quotas = Quotas { client_cpus: 0.9, server_cpus: 0.9 };

@@ -146,7 +146,7 @@ fn reads_of_a_file_of_which_three_eighths_are_cached_are_a_mixture_of_two_shares
 }
 
 #[test]
-fn reads_of_a_file_that_lies_on_the_disk_alone_are_no_mixture() {
+fn reads_of_a_file_that_is_on_the_disk_alone_are_no_mixture() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_disks() else { return };
         let (checked, cached_ratio) = reads_of_a_file_in_part_cached(&lab, 0);
@@ -186,7 +186,7 @@ measure = "1s"
 const DISK_BYTES_PER_S: f64 = (64 << 10) as f64 * 1e6 / BESIDE_US as f64;
 
 #[test]
-fn a_path_that_a_cache_takes_past_its_device_is_told_to_exceed_the_devices_cut() {
+fn a_path_that_a_cache_takes_past_its_device_is_reported_to_exceed_the_devices_cut() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_disks() else { return };
         let checked = beside_its_device(&lab, "buffered");

@@ -52,7 +52,7 @@ fn copy_files(from: &Path, to: &Path) {
 
 #[test]
 #[ignore = "campaign: a variant of a proof that ./test makes"]
-fn a_record_tells_the_same_where_it_lies_and_where_it_was_moved_without_path_or_network() {
+fn a_record_reports_the_same_where_it_is_and_where_it_was_moved_without_path_or_network() {
     let Some(lab) = lab() else { return };
     let checked = checked_folder(&lab, "moved");
     let mut in_place = Command::new(narrows_bin().unwrap());
@@ -69,7 +69,7 @@ fn a_record_tells_the_same_where_it_lies_and_where_it_was_moved_without_path_or_
 
 #[test]
 #[ignore = "campaign: a variant of a proof that ./test makes"]
-fn a_copied_record_tells_the_same_to_a_user_who_owns_nothing() {
+fn a_copied_record_reports_the_same_to_a_user_who_owns_nothing() {
     let Some(lab) = lab() else { return };
     let checked = checked_folder(&lab, "copied");
     let open = tempfile::tempdir().unwrap();

@@ -49,7 +49,7 @@ fn at_device(cell: &CellSummary) -> f64 {
 }
 
 #[test]
-fn single_reads_that_the_servers_page_cache_serves_are_told_to_and_no_device_is_blamed() {
+fn single_reads_that_the_servers_page_cache_serves_are_reported_and_no_device_is_blamed() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
         let checked = reads(&lab, "buffered", "64KiB");

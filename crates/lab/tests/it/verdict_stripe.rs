@@ -80,7 +80,7 @@ impl Path {
 /// Fails unless the stripe sustains its share of what links of `link_bits_per_s` in all let through, and no more.
 #[track_caller]
 #[allow(clippy::print_stdout, reason = "the proof's numbers are what the test is run for")]
-fn assert_carries(checked: &Checked, client: &Host, link_bits_per_s: u64, ops: &[Op]) {
+fn assert_transfers(checked: &Checked, client: &Host, link_bits_per_s: u64, ops: &[Op]) {
     let payload = client.payload_bytes_per_s(link_bits_per_s);
     for cell in checked.cells(Cut::NetworkStream) {
         println!("  {}: {:.1} Mbit/s", cell.id, cell.rate_bytes_per_s.unwrap_or_default().0 * 8e-6);
@@ -113,24 +113,24 @@ fn assert_scope(checked: &Checked, scope: &str, directions: usize) {
 
 #[test]
 #[ignore = "campaign: a variant of a proof that ./test makes"]
-fn four_links_of_200_mbit_carry_0_95_of_what_800_mbit_let_through_and_are_full_each() {
+fn four_links_of_200_mbit_transfer_0_95_of_what_800_mbit_let_through_and_are_full_each() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
         let path = Path::new(lab, "memory");
         let checked = path.run("own-links", "\"network_stream\"", BOTH_WAYS);
-        assert_carries(&checked, &path.client, ALL_BITS_PER_S, &[Op::Read, Op::Write]);
+        assert_transfers(&checked, &path.client, ALL_BITS_PER_S, &[Op::Read, Op::Write]);
         assert_scope(&checked, "server-link", 2);
     });
 }
 
 #[test]
-fn four_links_behind_a_shared_one_of_400_mbit_never_carry_more_and_the_shared_one_is_named() {
+fn four_links_behind_a_shared_one_of_400_mbit_never_transfer_more_and_the_shared_one_is_named() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
         let path = Path::new(lab, "memory");
         path.client.limit_rate(SHARED_LINK).unwrap();
         let checked = path.run("shared-link", "\"network_stream\"", BOTH_WAYS);
-        assert_carries(&checked, &path.client, SHARED_BITS_PER_S, &[Op::Read, Op::Write]);
+        assert_transfers(&checked, &path.client, SHARED_BITS_PER_S, &[Op::Read, Op::Write]);
         assert_scope(&checked, "shared", 2);
     });
 }
@@ -143,7 +143,7 @@ fn disks_that_are_faster_than_their_four_links_are_not_blamed_for_them() {
         let Some(lab) = lab() else { return };
         let path = Path::new(lab, "disk");
         let checked = path.run("disks", "\"network_stream\", \"server_storage\"", READS);
-        assert_carries(&checked, &path.client, ALL_BITS_PER_S, &[Op::Read]);
+        assert_transfers(&checked, &path.client, ALL_BITS_PER_S, &[Op::Read]);
         assert_scope(&checked, "server-link", 1);
         checked.assert_none_limit(&[Segment::DeviceBandwidth, Segment::DeviceIops, Segment::DeviceLatency]);
         let payload = path.client.payload_bytes_per_s(ALL_BITS_PER_S);

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_server_does_not_tell_is_not_told_of_all() {
+    fn what_one_server_does_not_report_is_not_reported_of_all() {
         let silent = CounterSample { tcp: None, workers: None, ..sample(Vec::new(), 1) };
         let machines = [machine("a", "sda"), machine("b", "sda")];
         let sum = merge_samples(&machines, vec![sample(vec![disk("sda", 1, 1)], 1), silent]).unwrap();

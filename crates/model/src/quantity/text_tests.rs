@@ -25,7 +25,7 @@ fn long_times_are_in_units_that_people_wait_in() {
 }
 
 #[test]
-fn nothing_is_told_as_zero_and_what_is_no_number_as_unknown() {
+fn nothing_is_reported_as_zero_and_what_is_no_number_as_unknown() {
     assert_eq!(storage_rate(0.0), "0 B/s");
     assert_eq!(op_rate(f64::NAN), "unknown");
 }

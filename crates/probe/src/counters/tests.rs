@@ -52,7 +52,7 @@ fn process_cpu_counts_children_that_ended() {
 }
 
 #[test]
-fn threads_of_rings_are_told_apart_and_keep_their_time_when_they_end() {
+fn threads_of_rings_are_distinguished_and_keep_their_time_when_they_end() {
     let folder = tree(&[
         ("proc/7/stat", &pid_line(7, 1, [3, 40, 0, 0])),
         ("proc/7/task/7/comm", "narrows\n"),

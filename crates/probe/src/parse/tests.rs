@@ -66,7 +66,7 @@ fn a_kernel_without_steal_has_none() {
 }
 
 #[test]
-fn a_process_name_may_hold_parentheses_and_newlines() {
+fn a_process_name_may_contain_parentheses_and_newlines() {
     let line = b"9 (a) S 1 (\n) R 4 0 0 0 0 0 0 0 0 0 11 12 13 14 20 0 1 0 99 0\n";
     let stat = pid_stat::parse(line).unwrap();
     assert_eq!((stat.parent_pid, stat.user, stat.children_system), (4, 11, 14));
@@ -113,7 +113,7 @@ fn a_limit_of_max_or_minus_one_is_none() {
 }
 
 #[test]
-fn a_group_path_may_hold_colons() {
+fn a_group_path_may_contain_colons() {
     let memberships = cgroup::parse(b"4:cpu,cpuacct:/a:b\n0::/\n").unwrap();
     assert_eq!((memberships[0].path.as_str(), memberships[0].controllers.len()), ("/a:b", 2));
     assert!(memberships[1].controllers.is_empty());

@@ -85,7 +85,7 @@ fn a_version_1_hierarchy_that_nothing_mounts_limits_nothing() {
 }
 
 #[test]
-fn what_the_old_kernel_does_not_tell_is_none_and_listed() {
+fn what_the_old_kernel_does_not_report_is_none_and_listed() {
     let (facts, unknown) = host("old-kernel");
     assert!(facts.boot_id.is_none() && facts.memory_available_bytes.is_none() && facts.steal_ratio.is_none());
     assert_eq!((facts.online_cpus, facts.cgroup_version), (2, None));
@@ -119,7 +119,7 @@ fn the_number_that_a_veth_gives_as_its_speed_is_no_link_speed() {
 }
 
 #[test]
-fn without_a_flag_of_the_cpu_the_firmware_tells_of_a_hypervisor_or_nothing_does() {
+fn without_a_flag_of_the_cpu_the_firmware_show_a_hypervisor_or_nothing_does() {
     let makers = [
         ("Amazon EC2", "m7g.large", Some(true)),
         ("Amazon EC2", "m7g.metal", None),

@@ -22,7 +22,7 @@ fn output(program: &str, arguments: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn host_cpu_lies_between_two_readings_of_procfs() {
+fn host_cpu_is_between_two_readings_of_procfs() {
     let ticks = |cpu: &procfs::CpuTime| [cpu.user + cpu.nice, cpu.system, cpu.softirq.unwrap_or(0)];
     let before = ticks(&procfs::KernelStats::current().unwrap().total);
     let cpu = sample().host_cpu.unwrap();
@@ -34,7 +34,7 @@ fn host_cpu_lies_between_two_readings_of_procfs() {
 }
 
 #[test]
-fn process_cpu_lies_between_two_readings_of_procfs() {
+fn process_cpu_is_between_two_readings_of_procfs() {
     let ticks = || {
         let stat = procfs::process::Process::myself().unwrap().stat().unwrap();
         stat.utime + u64::try_from(stat.cutime).unwrap()

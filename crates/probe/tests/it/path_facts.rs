@@ -85,7 +85,7 @@ fn btrfs_is_found_by_its_source_with_all_its_devices() {
 }
 
 #[test]
-fn zfs_says_that_its_devices_are_not_told() {
+fn zfs_says_that_its_devices_are_not_reported() {
     let inventory = full("md-server", "/tank");
     let facts = inventory.path.unwrap();
     assert_eq!((facts.kind, facts.devices.len()), (PathKind::LocalDevice, 0));

@@ -49,7 +49,7 @@ fn lines_missing_before_the_last_are_listed() {
 }
 
 #[test]
-fn a_damaged_number_is_told_from_missing_lines() {
+fn a_damaged_number_is_distinguished_from_missing_lines() {
     let (kept, damage) = read(&file(&[0, 1, 92, 3, 4]));
     assert_eq!(kept.len(), 5);
     assert_eq!(kinds(&damage), [(3, DamageKind::SequenceNumber { found: 92, expected: 2 })]);

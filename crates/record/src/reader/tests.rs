@@ -62,7 +62,7 @@ fn a_file_of_an_ended_run_that_was_emptied_or_cut_at_a_line_end_is_damaged() {
 }
 
 #[test]
-fn a_torn_end_is_told_once_and_a_record_without_counts_is_read_as_before() {
+fn a_torn_end_is_reported_once_and_a_record_without_counts_is_read_as_before() {
     let (_folder, dir) = finished();
     let text = fs::read(dir.join("samples.jsonl")).unwrap();
     fs::write(dir.join("samples.jsonl"), &text[..text.len() - 3]).unwrap();
@@ -87,7 +87,7 @@ fn all(events: Events) -> Vec<Event> {
 }
 
 #[test]
-fn the_plan_holds_what_was_added_while_it_ran() {
+fn the_plan_contains_what_was_added_while_it_ran() {
     let (_folder, dir) = recorded(&samples::one_of_each());
     let record = Record::open(&dir).unwrap();
     let ids: Vec<_> = record.plan().cells.iter().map(|cell| cell.id.clone()).collect();

@@ -77,7 +77,7 @@ mod tests {
     use std::fs::OpenOptions;
 
     #[test]
-    fn a_full_disk_is_told_and_nothing_follows_what_could_not_be_taken_back() {
+    fn a_full_disk_is_reported_and_nothing_follows_what_could_not_be_taken_back() {
         // The device that is always full (`full(4)`) cannot be truncated either.
         let mut lines = AppendFile::from_file(OpenOptions::new().append(true).open("/dev/full").unwrap());
         assert_eq!(lines.append(None, b"1").unwrap_err().kind(), io::ErrorKind::StorageFull);

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_carry_the_unit_of_their_factor() {
+    fn numbers_have_the_unit_of_their_factor() {
         let number = FactorValue::Number(65_536.0);
         assert_eq!(format_value(&number, FactorUnit::Bytes), "64KiB");
         assert_eq!(format_value(&number, FactorUnit::Count), "65536");

@@ -194,7 +194,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn a_test_of_a_suite_is_told_by_its_name_and_one_that_moves_no_data_by_its_operations() {
+    fn a_test_of_a_suite_is_reported_by_its_name_and_one_that_moves_no_data_by_its_operations() {
         let named = |name: &str| FactorValue::Text(name.to_owned());
         let position = RunPosition { number: 3, count: 5, remaining_ns: None };
         let workload = Workload { op: Op::Stat, objects: Some(ObjectSet::default()), ..Workload::default() };
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn time_left_is_told_in_the_unit_that_fits_it() {
+    fn time_left_is_reported_in_the_unit_that_fits_it() {
         let shown = |seconds: u64| rounded(Nanos(seconds * NANOS_PER_SEC - 1));
         assert_eq!(
             (shown(34), shown(600), shown(36_000)),

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sole_limit_is_told_with_confidence_and_gain() {
+    fn a_sole_limit_is_reported_with_confidence_and_gain() {
         let limit = entry(Segment::ServerCpu, Relation::Sole);
         assert_eq!(
             sentences(&[&limit]),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn alternatives_carry_their_own_confidence() {
+    fn alternatives_have_their_own_confidence() {
         let (cpu, device) =
             (entry(Segment::ServerCpu, Relation::OneOf), entry(Segment::DeviceBandwidth, Relation::OneOf));
         let text = sentences(&[&cpu, &device]);

@@ -82,7 +82,7 @@ fn a_plan_reads_as_kept() {
 }
 
 #[test]
-fn progress_tells_position_load_figures_and_time_left() {
+fn progress_reports_position_load_figures_and_time_left() {
     let place = progress::RunPosition { number: 7, count: 31, remaining_ns: Some(Nanos(33_400_000_000)) };
     let cell = plan().cells.remove(0);
     let figures = progress::CellFigures {

@@ -47,7 +47,7 @@ fn the_rows_of_a_study_stand_in_the_order_of_the_sweep_whatever_ran_first() {
 }
 
 #[test]
-fn rounds_before_a_steady_state_are_told_beside_those_of_its_window() {
+fn rounds_before_a_steady_state_are_reported_beside_those_of_its_window() {
     let mut summary = studies::depth_and_block();
     assert!(!text::study(&summary, &Style::default()).contains("rounds"));
     let round = narrows_model::summary::TrialSummary {
@@ -68,7 +68,7 @@ fn rounds_before_a_steady_state_are_told_beside_those_of_its_window() {
 }
 
 #[test]
-fn a_knee_is_told_in_the_factors_own_values_whatever_other_factors_put_in_flight() {
+fn a_knee_is_reported_in_the_factors_own_values_whatever_other_factors_put_in_flight() {
     let mut summary = studies::depth_and_block();
     let shown = |summary: &Summary| {
         let rendered = text::study(summary, &Style::default());

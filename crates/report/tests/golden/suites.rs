@@ -6,7 +6,7 @@ use narrows_model::plan::SuiteSource;
 use narrows_report::text::{self, Style};
 
 #[test]
-fn with_detail_a_suite_tells_every_latency_of_every_test() {
+fn with_detail_a_suite_reports_every_latency_of_every_test() {
     let style = Style { detail: true, ..Style::default() };
     let rendered = text::verdict(&suites::files(), &style);
     let section = rendered.split("\nLATENCY").nth(1).unwrap().split("\n\n").next().unwrap();

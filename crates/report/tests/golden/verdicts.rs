@@ -148,7 +148,7 @@ fn no_segment_is_fuller_than_full_and_a_raised_ceiling_is_said() {
 }
 
 #[test]
-fn requests_of_one_queue_and_of_two_workers_are_told_apart() {
+fn requests_of_one_queue_and_of_two_workers_are_distinguished() {
     let mut summary = cases::network();
     let mut two = summary.cells.last().unwrap().clone();
     two.id = "path/write/1MiB/qd16/w2/c1".to_owned();

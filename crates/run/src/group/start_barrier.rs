@@ -79,7 +79,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
-    fn an_opening_that_breaks_off_is_told_as_a_failure() {
+    fn an_opening_that_breaks_off_is_reported_as_a_failure() {
         let (sender, openings) = channel();
         let worker = std::thread::spawn(move || {
             let _opening = OpenReport::new(sender);

@@ -366,7 +366,7 @@ fn a_trial_that_wrote_is_synced_where_that_is_asked_for_and_one_that_did_not_is_
 }
 
 #[test]
-fn a_sync_behind_a_trial_that_fails_is_told_as_lost_data() {
+fn a_sync_behind_a_trial_that_fails_is_reported_as_lost_data() {
     let load = Workload { op: Op::Write, sync: SyncPolicy::AfterEnd, ..Workload::default() };
     let (_, failed) = synced_after(load, 0);
     assert_eq!((failed.len(), failed[0].op, failed[0].count), (1, Op::Sync, 1));

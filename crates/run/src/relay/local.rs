@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_role_that_closes_its_pipe_and_goes_on_is_killed_and_not_waited_for() {
+    fn a_role_that_closes_its_pipe_and_continues_is_killed_and_not_waited_for() {
         let arguments = ["-c", "exec >&-; exec sleep 1000"].map(str::to_owned).to_vec();
         let mut role = LocalRole::new("sh".into(), arguments);
         role.send(&RoleCommand::Stop).unwrap();

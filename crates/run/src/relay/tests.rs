@@ -129,7 +129,7 @@ fn run(plan: &RelayPlan, site: &mut RelaySite) -> (RunOutput, Vec<RelayTrial>) {
 }
 
 #[test]
-fn trials_of_all_points_are_told_in_the_planned_order_with_their_roles_client_first() {
+fn trials_of_all_points_are_reported_in_the_planned_order_with_their_roles_client_first() {
     let (output, trials) = run(&plan(RelaySweep::All3, 2, 2), &mut site([well; 3]));
     assert_eq!((output.reason, output.done_count, output.failed.len()), (EndReason::Finished, 2, 0));
     let order: Vec<_> = trials.iter().map(|trial| (trial.cell.0.clone(), trial.trial)).collect();
@@ -151,7 +151,7 @@ fn a_point_of_two_nodes_asks_no_proxy() {
 }
 
 #[test]
-fn a_peer_that_lies_about_counts_makes_no_whole_trial() {
+fn a_peer_that_misreports_counts_makes_no_whole_trial() {
     let false_reports: [(Answers, &str); 4] = [
         (
             |asked| changed_report(asked, |done| done.output.reads.by_bytes = BTreeMap::from([(65_536, 1)])),
@@ -196,7 +196,7 @@ fn content_that_arrived_otherwise_makes_no_whole_trial() {
 }
 
 #[test]
-fn a_role_that_cannot_take_part_is_told_by_name_and_the_next_point_has_one_try() {
+fn a_role_that_cannot_take_part_is_reported_by_name_and_the_next_point_has_one_try() {
     let refuses: Answers = |_| vec![Ok(RoleReply::Failed { message: "connect to h:7: refused".into() })];
     let (output, trials) = run(&plan(RelaySweep::Proxy, 5, 3), &mut site([well, refuses, well]));
     let points: Vec<&str> = trials.iter().map(|trial| trial.cell.0.as_str()).collect();
@@ -260,7 +260,7 @@ fn a_role_out_of_turn_or_at_no_place_is_refused() {
 }
 
 #[test]
-fn a_stop_ends_the_run_and_tells_nothing_of_the_trial_that_it_cut() {
+fn a_stop_ends_the_run_and_reports_nothing_of_the_trial_that_it_cut() {
     let mut stopped = site([well; 3]);
     stopped.stop.ask(StopRequest::AfterCell);
     let (output, trials) = run(&plan(RelaySweep::Both, 1, 3), &mut stopped);

@@ -77,7 +77,7 @@ fn every_single_bit_that_turns_is_seen_and_its_byte_named() {
 }
 
 #[test]
-fn what_lies_in_the_place_of_a_unit_is_named() {
+fn what_is_in_the_place_of_a_unit_is_named() {
     let right = CONTENT.unit(4096, 5);
     let other_seed = UnitContent { seed: 7, ..CONTENT };
     let other_object = UnitContent { object_index: 4, ..CONTENT };

@@ -172,7 +172,7 @@ fn objects_that_are_missing_are_made_untimed_or_the_cell_says_what_to_run_first(
 }
 
 #[test]
-fn after_a_failure_it_is_not_known_what_is_there_and_only_a_put_goes_on() {
+fn after_a_failure_it_is_not_known_what_is_there_and_only_a_put_continues() {
     let folder = tempfile::tempdir().unwrap();
     let mut site = site();
     let of = |op| cell(text(&folder), op, set());

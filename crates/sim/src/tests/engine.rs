@@ -26,7 +26,7 @@ fn engine_rate_per_s(profile: &SimProfile, op: Op, bytes: u64, depth: u32) -> f6
 }
 
 #[test]
-fn the_machine_of_an_engine_carries_what_the_simulator_says() {
+fn the_machine_of_an_engine_transfers_what_the_simulator_says() {
     for machine in BUILTIN {
         let mut profile = machine.profile();
         // Rare misses at a slow disk would need many more requests to show their rate.
@@ -46,7 +46,7 @@ fn the_machine_of_an_engine_carries_what_the_simulator_says() {
 }
 
 #[test]
-fn a_machine_tells_errors_by_name_and_hangs() {
+fn a_machine_reports_errors_by_name_and_hangs() {
     let faults = vec![Fault::Error { every: 2, errno: "ENOSPC".to_owned() }, Fault::Hang { after: 3 }];
     let mut machine = Machine::new(SimProfile { faults, ..machine(0.0) }, 1).unwrap();
     let fates: Vec<RequestOutcome> =

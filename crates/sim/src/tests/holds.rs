@@ -12,7 +12,7 @@ fn wire() -> NetworkLaw {
 }
 
 #[test]
-fn a_window_carries_its_bytes_once_a_round_trip_and_each_connection_has_its_own() {
+fn a_window_transfers_its_bytes_once_a_round_trip_and_each_connection_has_its_own() {
     let slow = NetworkLaw {
         rtt_ns: Nanos(10_000_000),
         window_bytes: Some(Bytes(100_000)),
@@ -31,7 +31,7 @@ fn a_window_carries_its_bytes_once_a_round_trip_and_each_connection_has_its_own(
 }
 
 #[test]
-fn lost_segments_are_counted_and_hold_a_connection_back_by_the_square_root_of_their_share() {
+fn lost_segments_are_counted_and_limit_a_connection_by_the_square_root_of_their_share() {
     let lossy =
         NetworkLaw { rtt_ns: Nanos(10_000_000), loss_ratio: 0.01, bytes_per_s: BytesPerSec(1e9), ..wire() };
     let output = run(&over(lossy), cell(Cut::Path, Op::Write, 100_000, 16));
@@ -44,7 +44,7 @@ fn lost_segments_are_counted_and_hold_a_connection_back_by_the_square_root_of_th
 }
 
 #[test]
-fn worker_threads_hold_a_request_each_and_the_others_wait() {
+fn worker_threads_contain_a_request_each_and_the_others_wait() {
     let mut profile = SimProfile { server_cpus: 8.0, ..machine(0.0) };
     profile.device = StationLaw { parallel: 64, ..law(10_000_000, 0.0) };
     profile.server_cpu.threads = Some(2);

@@ -39,7 +39,7 @@ fn one_request_at_a_time_takes_the_sum_of_the_service_times() {
 }
 
 #[test]
-fn a_saturated_path_carries_what_its_narrowest_station_carries() {
+fn a_saturated_path_transfers_what_its_narrowest_station_transfers() {
     let base = machine(0.5);
     let cases = [
         (SimProfile { device: StationLaw { parallel: 4, ..law(400_000, 0.5) }, ..base.clone() }, 10_000.0),

@@ -6,7 +6,7 @@ use crate::moments::mean;
 use crate::resample::BootstrapPlan;
 
 #[test]
-fn a_level_lies_strictly_between_zero_and_one() {
+fn a_level_is_strictly_between_zero_and_one() {
     assert!(Level::new(0.5).is_ok());
     for ratio in [0.0, 1.0, -0.1, f64::NAN] {
         assert!(matches!(Level::new(ratio), Err(StatsError::BadArgument { .. })));

@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn adjusted_probabilities_lie_between_the_given_ones_and_bonferronis_and_keep_their_order(
+    fn adjusted_probabilities_are_between_the_given_ones_and_bonferronis_and_keep_their_order(
         p in vec(0.0..=1.0_f64, 1..40),
     ) {
         let adjusted = holm(&p);
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn a_student_interval_holds_the_mean_and_widens_with_its_level(values in values(2..40)) {
+    fn a_student_interval_contains_the_mean_and_widens_with_its_level(values in values(2..40)) {
         let narrow = student_interval(&values, Level::new(0.90).unwrap()).unwrap();
         let wide = student_interval(&values, Level::new(0.99).unwrap()).unwrap();
         prop_assert!(narrow.contains(mean(&values).unwrap()));
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn batch_means_hold_their_mean_and_account_for_every_value(values in values(10..90), batch_count in 2..10_usize) {
+    fn batch_means_contain_their_mean_and_account_for_every_value(values in values(10..90), batch_count in 2..10_usize) {
         let found = batch_means(&values, batch_count, Level::P95).unwrap();
         prop_assert!(found.interval.contains(found.mean));
         prop_assert_eq!(found.dropped_count + found.batch_len * found.batch_count, values.len());
@@ -115,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn a_bootstrap_interval_of_a_symmetric_sample_holds_its_centre(
+    fn a_bootstrap_interval_of_a_symmetric_sample_contains_its_centre(
         half in vec(0.1..1e3_f64, 4..12), centre in -1e3..1e3_f64, seed: u64,
     ) {
         let sample: Vec<f64> = half.iter().flat_map(|distance| [centre - distance, centre + distance]).collect();

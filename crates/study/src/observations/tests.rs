@@ -100,7 +100,7 @@ fn beyond(kind: ValueKind) -> Vec<String> {
 }
 
 #[test]
-fn every_key_with_a_range_refuses_what_lies_outside() {
+fn every_key_with_a_range_refuses_what_is_outside() {
     for key in &schema().keys {
         let (kind, wrap): (ValueKind, fn(&str) -> String) = match key.kind {
             ValueKind::Numbers(of) => (*of, |value| format!("[1, {value}]")),

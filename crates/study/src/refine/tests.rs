@@ -111,7 +111,7 @@ fn what_several_suspects_ask_for_is_skipped_once() {
 }
 
 #[test]
-fn what_the_time_does_not_hold_is_listed() {
+fn what_the_time_does_not_contain_is_listed() {
     let suspects = [suspect(Segment::ServerCpu, "path/read/1MiB/qd16/c1")];
     let planned = refine(&plan("tcp://h:1/disk"), &suspects, Nanos(4_000_000_000));
     assert_eq!((planned.cells.len(), planned.skipped.len()), (2, 2));

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_that_are_short_or_cut_short_in_any_run_are_told() {
+    fn phases_that_are_short_or_cut_short_in_any_run_are_reported() {
         let mut second = BonnieRow { run: 2, ..row(4.0) };
         second.phases[1].as_mut().unwrap().elapsed_s = 0.25;
         second.phases[8].as_mut().unwrap().cut_short = true;
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_below_the_memory_is_told_but_for_direct_access() {
+    fn a_file_below_the_memory_is_reported_but_for_direct_access() {
         let small = Request { file_mib: Some(1 << 10), ..of_edition(Edition::V2_00) };
         assert!(
             said(&[], &small).contains("1.00 GiB per file is less than the 4.00 GiB of memory"),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rewrite_that_is_not_what_both_make_of_it_is_told() {
+    fn a_rewrite_that_is_not_what_both_make_of_it_is_reported() {
         let mut row = published();
         let rewrite = |amount: f64| {
             Some(BonnieMeasurement { amount, elapsed_s: 1.0, cpu_s: 0.0, latency_ns: None, cut_short: false })
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_are_told_together_and_runs_that_differ() {
+    fn processes_are_reported_together_and_runs_that_differ() {
         let asked = Request { processes: 2, ..of_edition(Edition::V1_03) };
         let second = BonnieRow { process: 2, ..published() };
         let text = said(&[published(), second], &asked);

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_that_is_not_usual_is_told_in_heading_and_row() {
+    fn a_chunk_that_is_not_usual_is_reported_in_heading_and_row() {
         let with = |edition, chunk| Request { chunk: Bytes(chunk), ..of_edition(edition) };
         let older = lines(&with(Edition::V1_03, 1 << 20));
         assert!(older[2].starts_with("Machine   Size:chnk K/sec %CP"), "{older:?}");
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn several_runs_and_processes_are_told_apart_and_what_was_not_run_is_blank() {
+    fn several_runs_and_processes_are_distinguished_and_what_was_not_run_is_blank() {
         let mut first = row(4.0);
         first.phases[0] = None;
         first.phases[3] = None;

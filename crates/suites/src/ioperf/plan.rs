@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_holds_every_pass() {
+    fn the_budget_contains_every_pass() {
         let plan = planned(&Request { passes: 1000, rows: RowKind::ALL.to_vec(), ..request() });
         let all = plan.cells.iter().map(|cell| cell.planned_ns().as_secs_f64()).sum::<f64>();
         assert!(plan.budget_ns.as_secs_f64() > all);

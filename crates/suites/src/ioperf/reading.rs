@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_below_the_memory_is_told() {
+    fn a_file_below_the_memory_is_reported() {
         assert!(said(&[]).contains("39.1 MiB per file is less than the 256 MiB of memory"), "{}", said(&[]));
         let large = Request { memory: Some(Bytes(1 << 20)), ..request_of_three() };
         assert_eq!(sentences(&[], &large).join(""), "");
     }
 
     #[test]
-    fn the_shortest_test_is_told_with_the_count_that_it_needs() {
+    fn the_shortest_test_is_reported_with_the_count_that_it_needs() {
         let mut rows = vec![row(RowKind::Run, &[figure(10_000.0, 10.0)])];
         assert!(!said(&rows).contains("took"));
         rows[0].tests[1].as_mut().unwrap().shortest_s = Some(0.09);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_the_cpu_limits_is_told() {
+    fn a_test_that_the_cpu_limits_is_reported() {
         let mut rows = vec![row(RowKind::Run, &[figure(9049.77, 12.0)])];
         assert!(!said(&rows).contains("process itself"));
         rows[0].tests[2].as_mut().unwrap().each = vec![figure(9049.77, 83.26)];
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_47_published_writers_are_told_with_their_sum() {
+    fn the_47_published_writers_are_reported_with_their_sum() {
         let spread = ClientSpread::from_rates(&hosts(0)).unwrap();
         // CLASSICS: sum of rates 8824 KB/s, mean 187.75.
         assert!((spread.sum - 8824.0).abs() < 1.0, "{spread:?}");

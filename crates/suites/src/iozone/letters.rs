@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_refused_or_without_its_value_is_told() {
+    fn what_is_unknown_refused_or_without_its_value_is_reported() {
         let said = printed_letters("-a -k 4");
         assert!(said.contains("`-k`") && said.contains("engine uring"), "{said}");
         assert!(printed_letters("-+x").contains("`-+x`") && printed_letters("-é").contains("letters: found"));

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_out_of_its_range_is_told_with_what_is_allowed() {
+    fn every_value_out_of_its_range_is_reported_with_what_is_allowed() {
         let said =
             parsed("-i 13 -s 0 -r 2g -g x -t 257 -l 0 -j 0 -V z -s 99999999999999999999g").unwrap_err();
         for (key, found) in [("-i", "`13`"), ("-s", "`0`"), ("-r", "`2g`"), ("-g", "`x`"), ("-t", "`257`")] {

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn each_pair_of_sizes_has_the_tests_in_their_order_and_each_goes_once_over_the_file() {
+    fn each_pair_of_sizes_has_the_tests_in_their_order_and_each_continuesce_over_the_file() {
         let plan = planned("-a -g 128");
         assert_eq!(plan.cells.len(), (5 + 6) * 13);
         let first: Vec<&str> = plan.cells[..13].iter().map(|cell| cell.id.0.as_str()).collect();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn records_lie_where_the_file_is_or_are_told_their_place_as_their_test_says() {
+    fn records_are_where_the_file_is_or_where_their_test_puts_them() {
         let plan = planned("-i 0 -i 1 -i 2 -i 3 -i 4 -i 5 -i 9 -i 10 -s 1m -r 64");
         let calls = |column: &str| workload_of(&plan, &format!("1024/64/{column}")).psync.calls;
         let sought = ["write", "rewrite", "read", "random-read", "random-write", "bkwd-read", "stride-read"];

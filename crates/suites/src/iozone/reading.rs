@@ -275,13 +275,13 @@ mod tests {
     }
 
     #[test]
-    fn a_surface_is_told_by_its_ridges_and_its_maps() {
+    fn a_surface_is_reported_by_its_ridges_and_its_maps() {
         let said = sentences(&surface(), &request("-a -i 0 -i 1"), &nfs());
         insta::assert_snapshot!("reading", said.join("\n- "));
     }
 
     #[test]
-    fn files_below_the_memory_are_told_as_cache() {
+    fn files_below_the_memory_are_reported_as_cache() {
         let points = [point_of("write", 64, 4, 1000.0)];
         let said = sentences(
             &points,
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn direct_access_passes_the_page_cache_and_is_not_told_to() {
+    fn direct_access_passes_the_page_cache_and_is_not_reported_as_cached() {
         let points = [point_of("write", 64, 4, 900_000.0)];
         let said =
             sentences(&points, &request("-I"), &SurfaceMarks { memory_kb: Some(65), ..nfs() }).join("\n");
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_did_not_run_together_are_told() {
+    fn processes_that_did_not_run_together_are_reported() {
         let child = |elapsed_s| ProcessFigures { bytes: 65_536.0, ops: 16.0, elapsed_s, cpu_s: 0.1 };
         let point = |times: [f64; 2]| IozonePoint {
             children: times.map(child).to_vec(),
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_short_is_told() {
+    fn what_was_cut_short_is_reported() {
         let points = [IozonePoint { cut_short: true, ..point_of("read", 64, 4, 1.0) }];
         let said = sentences(&points, &request("-s 64 -i 0 -i 1"), &SurfaceMarks::default()).join("\n");
         assert!(

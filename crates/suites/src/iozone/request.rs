@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn several_processes_and_what_they_are_told_as() {
+    fn several_processes_and_how_they_are_reported() {
         assert_eq!(sound("-t 4").processes(), [4]);
         assert_eq!(sound("-l 2 -u 4 -O").processes(), [2, 3, 4]);
         assert_eq!((sound("-u 3").processes(), sound("-l 3").processes()), (vec![1, 2, 3], vec![3]));

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scaling_is_one_where_every_server_adds_what_a_node_carries_alone() {
+    fn scaling_is_one_where_every_server_adds_what_a_node_transfers_alone() {
         let near = |found: Option<f64>, wanted: f64| assert!((found.unwrap() - wanted).abs() < 1e-12);
         near(scaling(4.0 * 5.44e6, 4, Some(5.44e6)), 1.0);
         near(scaling(2.0 * 5.44e6, 4, Some(5.44e6)), 0.5);

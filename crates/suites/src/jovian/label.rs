@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_told_at_once() {
+    fn all_that_is_wrong_is_listed_at_once() {
         let said = messages("c0-s1 locl one-to-many");
         assert_eq!(said.lines().count(), 3, "{said}");
     }

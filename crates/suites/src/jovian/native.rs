@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_node_is_told_with_its_figures_and_labels() {
+    fn the_published_node_is_reported_with_its_figures_and_labels() {
         let (write, read) = (published("write ceiling"), published("read ceiling"));
         let rows = rows_of(&[
             ("local", write, read),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_three_trials_are_told_as_plain_means() {
+    fn fewer_than_three_trials_are_reported_as_plain_means() {
         let mut rows = rows_of(&[("c1-s1", 1.0, 2.0)]);
         for row in &mut rows {
             row.write =

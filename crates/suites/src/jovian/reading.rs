@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dummy_file_that_memory_holds_is_told() {
+    fn a_dummy_file_that_memory_contains_is_reported() {
         let phrases = |dummy: u64| {
             let small = Request { flush: CacheFlush::Dummy(Bytes(dummy << 20)), ..published() };
             sentences(&rows_of(&[("local", 1.0, 1.0)]), &small).join("\n")
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_below_writes_tell_of_the_early_acknowledgement_unless_it_was_late() {
+    fn reads_below_writes_show_the_early_acknowledgement_unless_it_was_late() {
         assert!(
             said(&[("c1-s1", 2.0, 1.0)]).contains("(c1-s1 1.00 below 2.00 MB/s): an early acknowledgement")
         );
@@ -242,14 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn nodes_of_one_machine_tell_nothing_of_a_network() {
+    fn nodes_of_one_machine_report_nothing_of_a_network() {
         let one_machine = on_one_machine();
         let said = sentences(&rows_of(&[("pp-2", 4.0, 4.0), ("pp-4", 3.0, 3.0)]), &one_machine).join("\n");
         assert!(said.contains("share its CPUs and disks, so this says nothing about a network"), "{said}");
     }
 
     #[test]
-    fn a_local_rate_of_fewer_requests_in_flight_is_told_beside_the_scaling() {
+    fn a_local_rate_of_fewer_requests_in_flight_is_reported_beside_the_scaling() {
         let mut rows = rows_of(&[("local", 1.0, 1.0), ("c1-s2", 2.0, 2.0)]);
         assert!(!sentences(&rows, &published()).join("\n").contains("in flight"));
         rows[0].queue_depth = 1;

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_with_options_is_told_by_their_names() {
+    fn all_that_is_wrong_with_options_is_reported_by_their_names() {
         let asked = typed(&["--size", "9,5", "--number", "-3", "--bias-read", "11"]);
         let ArgumentError::Lines(problems) = asked.settings().unwrap_err() else { panic!() };
         assert_eq!(problems.len(), 3, "{problems:?}");

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_is_told_with_its_line_before_anything_is_done() {
+    fn every_problem_is_reported_with_its_line_before_anything_is_done() {
         let said = read(&[("script", "set number 0\nrun\nset numbr 5\nFOO\nset size 9 1\n quit now\n")])
             .unwrap_err();
         let lines: Vec<&str> = said.lines().collect();
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loaded_script_goes_on_with_the_same_settings() {
+    fn a_loaded_script_continues_with_the_same_settings() {
         let files =
             [("script", "set seed 7\nload more\nrun\n"), ("more", "set number 9\nset transactions 10\n")];
         let steps = read(&files).unwrap();
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_of_loaded_scripts_are_told_in_their_own_places() {
+    fn problems_of_loaded_scripts_are_reported_in_their_own_places() {
         let said =
             read(&[("script", "load more\nload none\nload\n"), ("more", "\nset seed x\n")]).unwrap_err();
         assert!(said.contains("more:2:1: set seed: found `x`"), "{said}");
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_a_command_is_told_with_all_that_goes_on_with_it() {
+    fn what_begins_a_command_is_reported_with_all_that_continues_with_it() {
         let hint = |text| read(&[("script", text)]).unwrap_err();
         for text in ["set bias", "set bias 5", "SET  BIAS -1"] {
             let said = hint(text);
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_is_told_under_its_own_name() {
+    fn an_option_is_reported_under_its_own_name() {
         let mut settings = PostmarkSettings::default();
         set(&mut settings, "set size", "--size", "5 9").unwrap();
         assert_eq!((settings.size_low, settings.size_high), (5, 9));

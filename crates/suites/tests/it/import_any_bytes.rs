@@ -94,7 +94,7 @@ fn every_output_is_found_by_its_looks() {
 }
 
 #[test]
-fn the_wrong_format_is_told_with_the_one_that_it_looks_like() {
+fn the_wrong_format_is_reported_with_the_one_that_it_looks_like() {
     let message = refusal(include_bytes!("../data/postmark_long.txt"), Some("bonnie"));
     assert!(
         message.contains("looks like output of PostMark") && message.contains("narrows import postmark FILE"),

@@ -101,7 +101,7 @@ fn the_published_row_by_itself_says_disk_as_its_author_does() {
 }
 
 #[test]
-fn one_nodes_disk_as_a_ceiling_judges_what_twelve_nodes_carried() {
+fn one_nodes_disk_as_a_ceiling_evaluates_what_twelve_nodes_transferred() {
     let completion = ImportOptions { device_count: Some(12), ..ImportOptions::default() };
     let made = import(PUBLISHED.as_bytes(), "out", None, &completion).unwrap();
     assert!(made.observations.observations.is_empty());
@@ -228,7 +228,7 @@ fn tables_without_characters_have_their_figures_by_column() {
 }
 
 #[test]
-fn a_row_whose_columns_cannot_be_told_is_refused() {
+fn a_row_whose_columns_are_ambiguous_is_refused() {
     let squeezed: String =
         FAST.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n").collect();
     let cut = FAST.replace("  16 145.5   3", "");

@@ -55,7 +55,7 @@ fn an_output_cut_at_any_byte_is_refused_or_has_the_figures_of_the_whole() {
 }
 
 #[test]
-fn a_bonnie_header_without_rows_is_known_and_told_as_cut_off() {
+fn a_bonnie_header_without_rows_is_known_and_reported_as_cut_off() {
     let whole = include_str!("../data/bonnie_2.00.csv");
     for end in ["format_version,".len(), 300, whole.find('\n').unwrap(), whole.find('\n').unwrap() + 1] {
         for format in ["auto", "bonnie"] {
@@ -69,7 +69,7 @@ fn a_bonnie_header_without_rows_is_known_and_told_as_cut_off() {
 }
 
 #[test]
-fn a_second_run_of_postmark_without_its_report_is_told() {
+fn a_second_run_of_postmark_without_its_report_is_reported() {
     let whole = include_str!("../data/postmark_no_files.txt");
     let (cut, _) = whole.rsplit_once("Performing transactions").unwrap();
     let message = read(cut.as_bytes(), "postmark").unwrap_err().render();

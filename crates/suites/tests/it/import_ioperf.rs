@@ -80,7 +80,7 @@ fn the_gross_average_is_reproduced_to_the_last_digit_in_every_column() {
 }
 
 #[test]
-fn a_row_whose_columns_do_not_fit_is_a_claim_that_the_diagnosis_tells() {
+fn a_row_whose_columns_do_not_fit_is_a_claim_that_the_diagnosis_reports() {
     let slip = TABLE.replace("8810.57,72727.27,12.11", "8810.57,72727.27,12.31");
     let made = read(&slip, &ImportOptions::default()).unwrap();
     assert!(made.remarks.join("\n").contains("50 of 54 rows"), "{:?}", made.remarks);
@@ -147,7 +147,7 @@ fn the_table_by_its_section_column_alone_blames_no_locks() {
 }
 
 #[test]
-fn characters_of_47_clients_are_judged_as_their_blocks_are() {
+fn characters_of_47_clients_are_evaluated_as_their_blocks_are() {
     let diagnosis = diagnose_observations(&written(&published()));
     let putc = limiting(&diagnosis, "<rcas6*> putc");
     let segments: Vec<Segment> = putc.iter().map(|entry| entry.segment).collect();
@@ -167,7 +167,7 @@ fn readers_are_three_groups() {
 }
 
 #[test]
-fn columns_that_run_together_are_told_apart_where_there_is_one_way() {
+fn columns_that_run_together_are_distinguished_where_there_is_one_way() {
     let apart = "tag KB/sec RealKB/sec CPU%\nhost1 400000 187.75 43215.41 0.43 444444.44 444444.44 100.00 115.65 6411.00 1.81 \
                  13201.32 13201.32 100.00 956.65 957.66 99.89\nhost2 400000 144.89 43196.54 0.34 367.70 88495.58 0.42 139.08 \
                  6360.31 2.19 1069.58 6850.49 15.61 986.43 986.43 100.00\n";

@@ -110,7 +110,7 @@ fn transactions_that_create_and_delete_nothing_are_counted_by_their_rate() {
 }
 
 #[test]
-fn sums_that_do_not_hold_are_claims_that_the_diagnosis_tells() {
+fn sums_that_do_not_contain_are_claims_that_the_diagnosis_reports() {
     let slip = LONG.replace("54925 created", "54935 created");
     let made = read(&slip).unwrap();
     assert_eq!(made.observations.claims.len(), 2);

@@ -79,7 +79,7 @@ fn nothing_is_opened_through_a_link_with_openat2_and_without_it() {
 }
 
 #[test]
-fn what_lies_there_is_read_without_waiting_and_in_bounds() {
+fn what_is_there_is_read_without_waiting_and_in_bounds() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::write(at("file"), "12345").unwrap();

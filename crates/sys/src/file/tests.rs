@@ -168,7 +168,7 @@ fn a_confined_open_leaves_the_flags_asked_for() {
 }
 
 #[test]
-fn holes_and_data_are_told_apart_and_the_position_stays() {
+fn holes_and_data_are_distinguished_and_the_position_stays() {
     const MIB: u64 = 1 << 20;
     let folder = scratch();
     let mut file = open(&folder.path().join("sparse"), NEW, 0o600).unwrap();

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn who_forbids_rings_is_told_by_the_machines_setting() {
+    fn who_forbids_rings_is_reported_by_the_machines_setting() {
         assert!(forbidden_by(Some("2")).contains("io_uring_disabled is 2"));
         assert!(forbidden_by(Some("1")).contains("io_uring_group"));
         assert!(forbidden_by(Some("0")).contains("seccomp"));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn want_of_locked_memory_tells_how_much_is_needed() {
+    fn want_of_locked_memory_reports_how_much_is_needed() {
         // 64 pages of entries, 32 of completions, 4 of indices, 1 of heads.
         assert_eq!(locked_bytes(4096), 101 * 4096);
         let words = no_memory(4096, 3, 3 * locked_bytes(4096)).to_string();

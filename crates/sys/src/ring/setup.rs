@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_polling_is_told_from_a_refused_ring() {
+    fn refused_polling_is_distinguished_from_a_refused_ring() {
         let both = Polling { completion: true, submission: true };
         let no_thread = |polling: Polling| if polling.submission { Err(invalid()) } else { Ok(()) };
         assert!(refused(invalid(), 8, both, no_thread).to_string().contains("SQPOLL"));
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_holds_whole_slots_and_all_of_them_where_they_fit() {
+    fn a_region_contains_whole_slots_and_all_of_them_where_they_fit() {
         assert_eq!(region_bytes(4 * 4096, 4096, 1 << 30), 4 * 4096);
         assert_eq!(region_bytes(7 * 12288, 12288, 40_000), 3 * 12288);
         assert_eq!(region_bytes(7 * 12288, 12288, 4096), 12288, "a slot larger than a region is tried alone");

@@ -337,7 +337,7 @@ fn a_ring_without_slots_or_bytes_is_refused_with_the_limits() {
 }
 
 #[test]
-fn a_submission_thread_that_tells_late_what_it_took_loses_no_request() {
+fn a_submission_thread_that_reports_late_what_it_took_loses_no_request() {
     const DEPTH: u32 = 16;
     let file = tempfile::tempfile().unwrap();
     file.write_all_at(&vec![1; DEPTH as usize * BLOCK_BYTES], 0).unwrap();

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_for_want_of_memory_tells_what_all_rings_need() {
+    fn a_refusal_for_want_of_memory_reports_what_all_rings_need() {
         let one = || RingError::from(SysErrno::from_raw(libc::ENOMEM).during("set up", "a ring"));
         let words = refusal_for_all(one(), wanted(5, RingSetup::default()), 0).to_string();
         assert!(words.contains("5 io_urings of 64 entries"), "{words}");

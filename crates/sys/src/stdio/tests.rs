@@ -84,7 +84,7 @@ fn reads_and_writes_take_turns_at_one_place() {
 }
 
 #[test]
-fn a_full_device_is_told_by_the_call_that_reaches_it() {
+fn a_full_device_is_reported_by_the_call_that_reaches_it() {
     const FULL: SysErrno = SysErrno::from_raw(libc::ENOSPC);
     let full = || OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
     let mut stream = StdioStream::new(full(), StreamMode::Update, None).unwrap();

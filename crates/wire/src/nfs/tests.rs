@@ -258,7 +258,7 @@ fn reply_header(xid: u32, stat: peer_rpc::accept_stat_data) -> Vec<u8> {
 }
 
 #[test]
-fn replies_and_refusals_are_told_apart() {
+fn replies_and_refusals_are_distinguished() {
     let read = |bytes: &[u8]| read_reply(&mut XdrReader::new(bytes));
     let accepted = reply_header(5, peer_rpc::accept_stat_data::SUCCESS);
     assert_eq!(read(&accepted), Ok((5, ReplyOutcome::Accepted)));

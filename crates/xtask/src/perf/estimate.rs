@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn five_values_lie_around_their_median_with_15_chances_of_16() {
+    fn five_values_are_around_their_median_with_15_chances_of_16() {
         let estimate =
             MedianEstimate::from_values(&[3.0, 1.0, 5.0, 2.0, 4.0]).expect("finite values have a median");
         let interval = Some(MedianInterval { low: 1.0, high: 5.0, level: 0.9375 });

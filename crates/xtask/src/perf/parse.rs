@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn iperf3s_bits_become_bytes_and_its_error_is_told() {
+    fn iperf3s_bits_become_bytes_and_its_error_is_reported() {
         let output = r#"{"end":{"sum_received":{"bits_per_second":16e9}}}"#;
         assert_eq!(iperf3_bytes_per_s(output).ok(), Some(2e9));
         let error = iperf3_bytes_per_s(r#"{"error":"unable to connect"}"#).expect_err("no test");

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_tells_median_interval_target_verdict_and_what_is_missing() {
+    fn a_figure_reports_median_interval_target_verdict_and_what_is_missing() {
         let text = figure(&measured(Ok(found(&[38.0, 39.0, 41.5, 38.5, 39.5], PerfTarget::AtMost(40.0)))));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "null  (others used 0.4 % of all CPUs, steal 0.0 %: idle)");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_or_not_measured_is_told_and_counts() {
+    fn what_is_short_or_not_measured_is_reported_and_counts() {
         let short = measured(Ok(found(&[41.0], PerfTarget::AtMost(40.0))));
         assert!(short.is_short() && figure(&short).contains("SHORT"));
         let failed = measured(Err("narrows: ended with code 2".to_owned()));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_holds_every_value_and_null_where_there_is_none() {
+    fn the_document_contains_every_value_and_null_where_there_is_none() {
         let machine = MachineDescription {
             cpu: "EPYC".to_owned(),
             kernel: "6.1".to_owned(),

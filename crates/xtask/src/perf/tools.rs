@@ -116,14 +116,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peer_that_is_not_there_is_told_with_how_to_get_it() {
+    fn a_peer_that_is_not_there_is_reported_with_how_to_get_it() {
         let peer = PeerProgram::ask("narrows-has-no-such-peer");
         assert_eq!(peer.version, None);
         assert!(peer.command().expect_err("not installed").contains("apt install narrows-has-no-such-peer"));
     }
 
     #[test]
-    fn a_peer_that_is_there_tells_its_version() {
+    fn a_peer_that_is_there_reports_its_version() {
         let peer = PeerProgram::ask("cargo");
         assert!(peer.version.as_deref().is_some_and(|text| text.starts_with("cargo ")), "{peer:?}");
         assert!(peer.command().is_ok());

@@ -176,7 +176,7 @@ fn sweeps_of_other_roles_in_one_file_have_each_a_line_of_its_own() {
 }
 
 #[test]
-fn the_relay_files_hold_what_the_published_table_holds() {
+fn the_relay_files_contain_what_the_published_table_holds() {
     let table = include_str!("../../../../../docs/examples/observations/relay_buffer_sweeps.csv");
     let mut rows = table.lines().skip(1);
     for name in SWEEPS {
@@ -273,7 +273,7 @@ fn many_clients_writing_to_one_server_clear_the_clients_and_the_wire() {
 }
 
 #[test]
-fn each_statement_is_told_once_in_every_list() {
+fn each_statement_is_reported_once_in_every_list() {
     for name in ["client-3", "server-3", "client-proxy", "proxy-server", "both", "all-3"] {
         let diagnosis = diagnose_observations(&example(&format!("relay-{name}")));
         let lists = diagnosis.exonerated.iter().map(|entry| &entry.evidence);
@@ -291,7 +291,7 @@ fn each_statement_is_told_once_in_every_list() {
 }
 
 #[test]
-fn a_remark_is_told_behind_the_evidence_of_its_observation() {
+fn a_remark_is_reported_behind_the_evidence_of_its_observation() {
     let of = |rest: &str| {
         let all = read(&format!(
             "[[observation]]\nid = \"a\"\nop = \"read\"\nnote = \"after a reboot\"\n{rest}\n[[observation]]\nid = \"b\"\nop = \"read\"\nnote = \"after a reboot\"\n{rest}\n"
@@ -303,7 +303,7 @@ fn a_remark_is_told_behind_the_evidence_of_its_observation() {
 }
 
 #[test]
-fn fewer_sizes_than_a_line_needs_are_told_as_that() {
+fn fewer_sizes_than_a_line_needs_are_reported_as_that() {
     let mut all = example("relay-client-3");
     all.observations.truncate(3);
     let text = statements(&all);
@@ -331,7 +331,7 @@ fn every_slug_of_the_format_is_that_of_a_rule() {
 }
 
 #[test]
-fn many_observations_are_judged_in_a_moment() {
+fn many_observations_are_evaluated_in_a_moment() {
     let mut rows = String::from("[[ceiling]]\nsegment = \"network.bandwidth\"\nbytes_per_s = 1e9\n");
     for index in 0..3000 {
         writeln!(rows, "[[observation]]\nid = \"{index}\"\nop = \"write\"\nclients = {}\nbytes_per_s = {}\nfactor = {{ disks = {}, x = {index} }}", index % 7 + 1, index + 1, index % 5).unwrap();

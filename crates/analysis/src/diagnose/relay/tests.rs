@@ -116,7 +116,7 @@ fn the_mean_of_rates_is_above_the_rate_of_totals_where_trials_differ() {
 }
 
 #[test]
-fn a_role_tells_the_least_socket_buffers_that_it_had_in_any_trial() {
+fn a_role_reports_the_least_socket_buffers_that_it_had_in_any_trial() {
     let plan = plan(RelaySweep::Client, 2048, 2);
     let mut trials = [shrunk_client(&plan, 0, 1.0), shrunk_client(&plan, 1, 1.0)];
     for (trial, kib) in trials.iter_mut().zip([128, 64]) {

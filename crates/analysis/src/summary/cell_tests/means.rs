@@ -48,7 +48,7 @@ fn trials_of_different_lengths_weigh_in_the_interval_as_they_do_in_the_rate() {
 }
 
 #[test]
-fn every_cell_of_every_simulated_machine_holds_its_rate_in_its_interval() {
+fn every_cell_of_every_simulated_machine_contains_its_rate_in_its_interval() {
     for machine in narrows_sim::BUILTIN {
         let name = machine.id;
         let summary = gridded(name);

@@ -93,7 +93,7 @@ fn rounds_that_reached_no_steady_state_all_count() {
 }
 
 #[test]
-fn a_count_that_time_cut_short_is_told_and_one_that_was_done_is_not() {
+fn a_count_that_time_cut_short_is_reported_and_one_that_was_done_is_not() {
     let mut cell = a_cell();
     cell.stop.measure_ns = Nanos(ROUND_S * SECOND);
     cell.stop.ops_max = Some(1_000_000);

@@ -150,7 +150,7 @@ fn the_largest_buffers_stand_first_and_three_nodes_have_the_proxys_columns() {
 }
 
 #[test]
-fn reads_are_told_by_their_commonest_sizes_and_lines_fit_the_screen() {
+fn reads_are_reported_by_their_commonest_sizes_and_lines_fit_the_screen() {
     let text = own::tables(&experiment(), &Style::default());
     assert!(text.contains("12288: 4KiB 75 %, 100B 25 %"), "{text}");
     let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
@@ -218,7 +218,7 @@ fn in_detail_both_means_stand_with_their_intervals() {
 }
 
 #[test]
-fn socket_buffers_that_the_kernel_made_smaller_are_told_with_what_was_granted() {
+fn socket_buffers_that_the_kernel_made_smaller_are_reported_with_what_was_granted() {
     let mut relay = experiment();
     assert!(buffers::less_than_asked(&relay).is_empty(), "nothing was asked for");
     (relay.sockets.send_buffer, relay.sockets.receive_buffer) =

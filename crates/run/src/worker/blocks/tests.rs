@@ -258,7 +258,7 @@ fn zipf_of_one_block_is_that_block() {
 }
 
 #[test]
-fn blocks_of_a_mix_lie_at_multiples_of_their_size_and_within_the_object() {
+fn blocks_of_a_mix_are_at_multiples_of_their_size_and_within_the_object() {
     let orders = [
         Order::Sequential,
         Order::Backward,

@@ -64,7 +64,7 @@ fn a_count_lasts_to_the_end_of_the_sync() {
 }
 
 #[test]
-fn requests_that_are_never_answered_are_told_and_not_taken_for_the_sync() {
+fn requests_that_are_never_answered_are_reported_and_not_taken_for_the_sync() {
     let folder = tempfile::tempdir().unwrap();
     let mut hanging = assignment(&device(2, vec![Fault::Hang { after: 1500 }]), &folder, 2);
     hanging.cell.workload.op = narrows_model::Op::Write;

@@ -66,7 +66,7 @@ impl Twist for Short {
 }
 
 #[test]
-fn a_short_transfer_is_judged_by_its_own_length() {
+fn a_short_transfer_is_evaluated_by_its_own_length() {
     let folder = tempfile::tempdir().unwrap();
     let mixed = mixed(&folder, &[], &[(4096, 1.0), (16_384, 1.0)]);
     for (length_bytes, whole_bytes) in [(4096, 16_384), (16_384, 4096)] {

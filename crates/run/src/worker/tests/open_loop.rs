@@ -65,7 +65,7 @@ fn beyond_saturation_the_response_grows_and_the_service_does_not() {
 }
 
 #[test]
-fn a_stall_at_the_windows_end_tells_the_same_p99_as_one_in_its_middle() {
+fn a_stall_at_the_windows_end_reports_the_same_p99_as_one_in_its_middle() {
     // One every 10 ms that takes 1 ms; request k is due at k x 10 ms, the window lasts from 500 to 1500 ms.
     let stalled_at = |request: u64, blocks: bool| {
         let stall = Fault::Stall { every: request, extra_ns: Nanos(400_000_000) };
@@ -200,7 +200,7 @@ impl Twist for Stalls {
 }
 
 #[test]
-fn what_the_worker_itself_holds_up_is_counted_and_no_wait_for_room() {
+fn what_the_worker_itself_delays_is_counted_and_no_wait_for_room() {
     let clock = Arc::new(VirtualClock::default());
     let (_folder, mut assignment) = open(Arrivals::Constant { ops_per_s: 500.0 }, 8, Vec::new());
     assignment.cell.target = "null:".parse().unwrap();

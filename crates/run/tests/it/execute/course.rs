@@ -56,7 +56,7 @@ impl Clock for CountedLooks {
 }
 
 #[test]
-fn a_cell_whose_preparation_takes_the_time_of_its_load_is_left_out_and_that_is_told() {
+fn a_cell_whose_preparation_takes_the_time_of_its_load_is_left_out_and_that_is_reported() {
     let (folder, stop) = (folder(), StopFlag::default());
     let mut late = cell(folder.path().to_str().unwrap(), Workload::default(), false);
     late.workload.file_bytes = Bytes(64 * MIB);

@@ -4,7 +4,7 @@ use super::*;
 use narrows_model::engine::EngineId;
 
 #[test]
-fn a_cell_that_goes_once_over_its_file_moves_just_its_bytes() {
+fn a_cell_that_continuesce_over_its_file_moves_just_its_bytes() {
     let (folder, stop) = (folder(), StopFlag::default());
     for (block_bytes, workers) in [(MIB, 1), (4096, 4), (64 << 10, 3)] {
         let cells = vec![cell(folder.path().to_str().unwrap(), writing(block_bytes, workers), true)];
@@ -93,7 +93,7 @@ fn a_stripe_that_makes_its_files_begins_with_empty_ones_where_another_had_its_pa
 }
 
 #[test]
-fn a_load_that_keeps_its_file_goes_over_what_is_there_and_may_leave_it() {
+fn a_load_that_keeps_its_file_covers_what_is_there_and_may_leave_it() {
     let (folder, stop) = (folder(), StopFlag::default());
     let target = folder.path().display().to_string();
     let load = |op, prefill, order| {

@@ -122,7 +122,7 @@ fn a_server_without_direct_access_is_measured_buffered_and_its_storage_skipped()
 }
 
 #[test]
-fn a_queue_that_one_connection_does_not_hold_is_a_skip() {
+fn a_queue_that_one_connection_does_not_contain_is_a_skip() {
     let mut request = roomy("tcp://storage:7300/disk");
     request.engines.server_disk = Some(capabilities("endpoint", Support::Yes, 8));
     let plan = plan(&request);

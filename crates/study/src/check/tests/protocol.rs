@@ -47,7 +47,7 @@ fn a_bucket_is_read_and_more_connections_are_more_requests() {
 }
 
 #[test]
-fn a_unit_that_holds_something_is_only_read_for_the_reason_that_is_given() {
+fn a_unit_that_contains_something_is_only_read_for_the_reason_that_is_given() {
     let reason = "LUN 1 holds an XFS file system and is only read";
     let request = CheckRequest {
         existing_file: Some(Bytes(1 << 30)),

@@ -15,7 +15,7 @@ fn a_cut_stands_before_the_first_cell_that_needs_it_and_once() {
 }
 
 #[test]
-fn the_generator_is_measured_with_the_load_of_the_path_and_nothing_that_holds_it_back() {
+fn the_generator_is_measured_with_the_load_of_the_path_and_nothing_that_limits_it_back() {
     let plan = plan(
         "target = \"null:copy\"\n[workload]\nops = { read = 1, write = 1 }\nblocks = { 4KiB = 1, 8KiB = 1 }\ndepth = 8\nbatch = 4\n\
          workers = 2\norder = \"zipf\"\nzipf_theta = 0.9\narrivals = \"poisson\"\noffered = 100\n",
@@ -40,7 +40,7 @@ impl OfferedCase for narrows_model::Workload {
 }
 
 #[test]
-fn the_generator_is_not_held_against_itself() {
+fn the_generator_is_not_compared_with_itself() {
     let plan = plan("target = [\"null:\", \"null:copy\"]\ncuts = [\"generator\", \"memory_copy\"]\n");
     let cuts = |which| plan.cells.iter().filter(|cell| cell.cut == which).count();
     assert_eq!((cuts(Cut::Generator), cuts(Cut::MemoryCopy), cuts(Cut::Path)), (1, 1, 2));
@@ -125,7 +125,7 @@ fn a_stripe_of_folders_is_cut_at_each_members_device_and_at_all_together() {
 }
 
 #[test]
-fn a_stripe_of_nothing_is_held_against_the_generator() {
+fn a_stripe_of_nothing_is_compared_with_the_generator() {
     let plan = plan("target = \"stripe:null:,null:\"\n");
     assert_eq!(count(&plan, Cut::Generator), 1);
 }

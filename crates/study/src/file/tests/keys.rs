@@ -95,7 +95,7 @@ fn out_of_range(kind: ValueKind) -> Vec<String> {
 }
 
 #[test]
-fn every_key_with_a_range_refuses_what_lies_outside() {
+fn every_key_with_a_range_refuses_what_is_outside() {
     for key in &schema().keys {
         for value in out_of_range(key.kind) {
             let text = with(key.path, &value);

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_told_apart_by_their_two_digits() {
+    fn figures_are_distinguished_by_their_two_digits() {
         assert_eq!(figures("444444.44444444.44100.00"), Some(vec![9, 18, 24]));
         for other in ["", "12", "1.2", "1.234", "1.23x", ".12", "1.23-4.56"] {
             assert_eq!(figures(other), None, "{other}");

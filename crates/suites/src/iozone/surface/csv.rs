@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_line_says_what_its_figure_lies_beyond() {
+    fn each_line_says_what_its_figure_is_beyond() {
         let points = [point_of("write", 4096, 64, 900_000.0), point_of("read", 65_536, 1024, 60_000.0)];
         let marks = SurfaceMarks {
             read_kb: Some(64),

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_records_beyond_the_mounts_requests_add_is_told() {
+    fn what_records_beyond_the_mounts_requests_add_is_reported() {
         let marks = SurfaceMarks { read_kb: Some(64), ..SurfaceMarks::default() };
         let gain = beyond_split(&surface_of(&surface(), "read"), &marks).unwrap();
         assert!((1.0..1.05).contains(&gain), "{gain}");

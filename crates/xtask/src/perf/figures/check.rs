@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_innermost_mount_decides_what_a_path_lies_on() {
+    fn the_innermost_mount_decides_what_a_path_is_on() {
         let mounts =
             "/dev/vda / ext4 rw 0 0\ntmpfs /home/target tmpfs rw 0 0\ntmpfs /home/tar ramfs rw 0 0\n";
         assert_eq!(memory_file_system(mounts, Path::new("/home/target/perf")).as_deref(), Some("tmpfs"));

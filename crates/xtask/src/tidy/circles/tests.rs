@@ -73,7 +73,7 @@ fn a_parent_and_its_children_are_one_unit() {
 }
 
 #[test]
-fn siblings_further_down_are_held_to_it_too() {
+fn siblings_further_down_are_limited_to_it_too() {
     let files = [
         ("lib.rs", "mod top;"),
         ("top/mod.rs", "mod one; mod two;"),
@@ -94,7 +94,7 @@ fn tests_and_other_crates_make_no_circle() {
 }
 
 #[test]
-fn an_exemption_holds_for_exactly_its_circle() {
+fn an_exemption_applies_for_exactly_its_circle() {
     let entry = |modules: &'static [&'static str]| CircleExemption {
         crate_name: "model",
         parent: "",

@@ -45,7 +45,7 @@ fn a_permission_that_no_crate_uses_is_refused() {
 }
 
 #[test]
-fn what_judges_can_never_reach_what_does_io() {
+fn what_evaluates_can_never_reach_what_does_io() {
     for judge in ["study", "analysis", "report"] {
         for doer in ["engines", "run"] {
             assert_eq!(check(&[member(judge, &[doer])], CRATES).len(), 1, "{judge} -> {doer}");

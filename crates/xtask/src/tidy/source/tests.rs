@@ -26,7 +26,7 @@ fn a_test_only_method_is_taken_out() {
 }
 
 #[test]
-fn code_that_another_build_may_hold_is_not_test_code() {
+fn code_that_another_build_may_contain_is_not_test_code() {
     for condition in ["any(test, feature = \"x\")", "not(test)", "unix", "feature = \"test\""] {
         let source = parse("crates/a/src/lib.rs", &format!("#[cfg({condition})]\nfn kept() {{}}\n"));
         assert_eq!(source.syntax.items.len(), 1, "{condition}");
