@@ -21,11 +21,11 @@ const NOT_RUN: &[(&str, &str)] = &[
 /// of these may be in the README.
 const SHORTER: &[(&str, &str)] = &[
     ("narrows check --plan", ""),
-    ("narrows check", "--seconds 8 --cell-seconds 0.1 --quiet"),
+    ("narrows check", "--seconds 5 --cell-seconds 0.1 --quiet"),
     ("narrows run depth.toml --plan", ""),
-    ("narrows run", "--seconds 20 --cell-seconds 0.1 --trials 2 --quiet"),
+    ("narrows run", "--seconds 10 --cell-seconds 0.1 --trials 2 --quiet"),
     ("narrows relay", "--bytes 192KiB --trials 1 --quiet"),
-    ("narrows noise", "--seconds 6 --cell-seconds 0.1 --runs 2 --quiet"),
+    ("narrows noise", "--seconds 4 --cell-seconds 0.1 --runs 2 --quiet"),
 ];
 
 /// The lines of README that are commands: in a block of four spaces, without their comments.

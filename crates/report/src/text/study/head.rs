@@ -78,7 +78,10 @@ fn trust(summary: &Summary, trusted: bool) -> String {
         (false, ..) => String::new(),
         (true, 0, 0) => "No problem with the figures was found.".to_owned(),
         (true, 0, noted) => {
-            format!("No problem with the figures was found; {noted} of {cells} have a note below the table.")
+            let verb = if noted == 1 { "has" } else { "have" };
+            format!(
+                "No problem with the figures was found; {noted} of {cells} {verb} a note below the table."
+            )
         }
         (true, marked, _) => {
             format!("{marked} of {cells} to be used with care: the letters below the table explain why.")
