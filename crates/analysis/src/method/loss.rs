@@ -3,7 +3,8 @@
 use super::one_more::ExtraConnection;
 use super::{is_single, metric};
 use crate::summary::{
-    TCP_CONGESTION_WINDOW_BYTES, TCP_RETRANSMIT_COUNT, TCP_ROUND_TRIP_S, TCP_SEGMENT_COUNT,
+    TCP_BUSY_S, TCP_CONGESTION_WINDOW_BYTES, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT,
+    TCP_ROUND_TRIP_S, TCP_SEGMENT_COUNT, TCP_SEND_BUFFER_LIMITED_S,
 };
 use crate::text;
 use narrows_model::summary::CellSummary;
@@ -56,8 +57,14 @@ impl LossLaw {
 const HEAVY_RATIO: f64 = 0.01;
 /// A queue builds up before a full wire where the round trip is this many times the smallest.
 const STANDING_QUEUE_RATIO: f64 = 2.0;
+/// From this many times the smallest round trip on there is a queue, however little of the windows is in flight: the
+/// round trips of a wire without one vary by less, also where the smallest is a few microseconds.
+const LONG_QUEUE_RATIO: f64 = 100.0;
 /// Below this share of its windows in flight a sender waits for timers, with the wire idle.
 const IDLE_RATIO: f64 = 0.5;
+/// From this share of the busy time on, limited by the receiver's window or the send buffer, a sender waits for its peer:
+/// what is sent again is what the peer had no room for.
+const WAITS_FOR_PEER_RATIO: f64 = 0.5;
 
 /// Connections that lose so much that they do not fill the wire.
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +79,8 @@ impl StarvedConnections {
     /// Whether the connections of many requests in flight lose segments with no full wire to drop them: a hundredth or more
     /// is sent again, they move no more than the law of loss allows, and no queue builds up before the wire (the round trip is
     /// near its smallest), or their windows are not in flight for most of the time. `None` where that is not so or not
-    /// known, and where one `more` connection shows that the wire is full.
+    /// known, where the sender waits for a peer that does not read, and where one `more` connection shows that the wire is
+    /// full.
     pub(crate) fn new(cell: &CellSummary, more: Option<ExtraConnection<'_>>) -> Option<Self> {
         let lost_ratio = lost_ratio(cell).filter(|share| *share >= HEAVY_RATIO && !is_single(cell))?;
         let law = LossLaw::new(cell).filter(|law| law.load <= LAW_FACTOR)?;
@@ -80,12 +88,19 @@ impl StarvedConnections {
         let window_bytes = metric(cell, TCP_CONGESTION_WINDOW_BYTES)?;
         let connections = f64::from(cell.requested.workers) * f64::from(cell.clients);
         let in_flight = ratio(cell.rate_bytes_per_s?.0 * round_trip_s, window_bytes * connections)?;
-        let has_queue = round_trip_s >= law.round_trip_s * STANDING_QUEUE_RATIO && in_flight >= IDLE_RATIO;
+        let stretch = ratio(round_trip_s, law.round_trip_s)?;
+        let has_queue =
+            stretch >= LONG_QUEUE_RATIO || (stretch >= STANDING_QUEUE_RATIO && in_flight >= IDLE_RATIO);
         // Each of several connections that lose gets its own rate: one more adds its share, of which chance takes a part.
         let half_share = 1.0 + 0.5 / connections.max(1.0);
         let is_full = more.is_some_and(|more| more.gain.ratio + more.gain.noise_ratio < half_share);
         let smallest_s = law.round_trip_s;
-        (!has_queue && !is_full).then_some(Self { lost_ratio, round_trip_s, smallest_s, window_bytes })
+        (!has_queue && !is_full && !waits_for_peer(cell)).then_some(Self {
+            lost_ratio,
+            round_trip_s,
+            smallest_s,
+            window_bytes,
+        })
     }
 
     /// Why in words.
@@ -101,6 +116,14 @@ impl StarvedConnections {
     }
 }
 
+/// Whether the sender spent its time waiting for room at its peer; not where that is not known.
+fn waits_for_peer(cell: &CellSummary) -> bool {
+    let waits_s = [TCP_RECEIVE_WINDOW_LIMITED_S, TCP_SEND_BUFFER_LIMITED_S].map(|id| metric(cell, id));
+    let waited_s: f64 = waits_s.iter().flatten().sum();
+    let share = metric(cell, TCP_BUSY_S).and_then(|busy_s| ratio(waited_s, busy_s));
+    share.is_some_and(|share| share >= WAITS_FOR_PEER_RATIO)
+}
+
 /// The share of the segments that was sent again.
 pub(crate) fn lost_ratio(cell: &CellSummary) -> Option<f64> {
     ratio(metric(cell, TCP_RETRANSMIT_COUNT)?, metric(cell, TCP_SEGMENT_COUNT)?)
@@ -112,20 +135,23 @@ mod tests {
     use narrows_model::summary::Metric;
     use narrows_model::{Cut, Nanos};
 
-    /// A bulk load of a gigabit path of which a thirtieth is sent again, with a mean round trip far above its smallest and
-    /// few bytes in flight for the windows of its connections.
-    fn lossy_cell() -> CellSummary {
+    /// A bulk load of a gigabit path of which a thirtieth is sent again, with a round trip of this many times the smallest,
+    /// few bytes in flight for the windows of its connections, and this share of its time waiting for the peer.
+    fn lossy_cell(stretch: f64, waiting_ratio: f64) -> CellSummary {
         let summary = crate::testing::builtin("gigabit-nfs");
         let is_bulk =
             |cell: &&CellSummary| cell.cut == Cut::Path && !is_single(cell) && !cell.is_small_block();
         let mut cell = summary.cells.iter().find(is_bulk).unwrap().clone();
         let segments = cell.bytes.wire.unwrap().as_f64() / 1448.0;
-        cell.rtt_min_ns = Some(Nanos(3_000));
+        cell.rtt_min_ns = Some(Nanos(50_000));
         let values = [
             (TCP_SEGMENT_COUNT, segments),
             (TCP_RETRANSMIT_COUNT, segments / 30.0),
-            (TCP_ROUND_TRIP_S, 0.016),
+            (TCP_ROUND_TRIP_S, 50e-6 * stretch),
             (TCP_CONGESTION_WINDOW_BYTES, 100.0 * cell.rate_bytes_per_s.unwrap().0),
+            (TCP_BUSY_S, 1.0),
+            (TCP_RECEIVE_WINDOW_LIMITED_S, waiting_ratio),
+            (TCP_SEND_BUFFER_LIMITED_S, 0.0),
         ];
         cell.metrics.retain(|metric| values.iter().all(|(id, _)| metric.id != *id));
         let unit = String::new();
@@ -140,10 +166,21 @@ mod tests {
 
     #[test]
     fn connections_to_several_servers_have_no_law_of_their_mixed_round_trips() {
-        let mut cell = lossy_cell();
+        let mut cell = lossy_cell(1.2, 0.1);
         assert!(LossLaw::new(&cell).is_some() && StarvedConnections::new(&cell, None).is_some());
-        // One server is beside the client, 3 us away, the other behind a full link.
+        // One server is beside the client, the other behind a full link.
         cell.target = "stripe:tcp://a:1/disk,tcp://b:1/disk".parse().unwrap();
         assert!(LossLaw::new(&cell).is_none() && StarvedConnections::new(&cell, None).is_none());
+    }
+
+    #[test]
+    fn a_peer_that_does_not_read_and_a_long_queue_are_no_loss() {
+        for (stretch, waiting_ratio, is_starved) in
+            [(1.2, 0.1, true), (20.0, 0.1, true), (20.0, 0.9, false), (700.0, 0.1, false)]
+        {
+            let cell = lossy_cell(stretch, waiting_ratio);
+            let found = StarvedConnections::new(&cell, None).is_some();
+            assert_eq!(found, is_starved, "round trip x{stretch}, {waiting_ratio} of the time waiting");
+        }
     }
 }

@@ -42,11 +42,16 @@ fn check_in(
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_link_of_100_mbit_is_named_by_how_data_arrives() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_iscsi() else { return };
         lab.host(2).unwrap().limit_rate("100mbit").unwrap();
-        let checked = check(&lab, |_| (), BULK);
+        // A blank unit is looked at before it is claimed, which takes longer over this link than the whole check.
+        let server = Tgt::start_placed(&lab, 2, lab.scratch(), UNIT_BYTES, TgtSetup::default(), place_server);
+        let made = Command::new("mkfs.ext4").arg("-q").arg(server.image()).status().unwrap();
+        assert!(made.success());
+        let checked = check_target(&lab, &server.target(""), |_| (), BULK);
         checked.assert_only("bulk", &[Segment::NetworkBandwidth]);
         let payload = lab.host(2).unwrap().payload_bytes_per_s(100_000_000);
         let rate = checked.path_cell(Op::Read, 1 << 20, 16).rate_bytes_per_s.unwrap().0;
@@ -55,6 +60,7 @@ fn a_link_of_100_mbit_is_named_by_how_data_arrives() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_target_with_a_quota_of_0_15_cpus_is_named_as_a_whole() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_iscsi() else { return };
@@ -66,6 +72,7 @@ fn a_target_with_a_quota_of_0_15_cpus_is_named_as_a_whole() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_link_with_delay_is_named_by_its_round_trip() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_iscsi() else { return };
@@ -86,6 +93,7 @@ fn check_disk(lab: &Lab, plan: &DiskPlan, words: &str) -> Checked {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_device_of_20_mib_a_second_below_the_unit_is_named_as_a_whole() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_iscsi().filter(|_| disks_available().is_ok()) else { return };
@@ -110,6 +118,7 @@ fn flushes_of_10_ms_below_the_unit_are_named_as_the_commit_or_the_device() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_healthy_target_is_no_devices_and_no_networks_fault() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_iscsi() else { return };

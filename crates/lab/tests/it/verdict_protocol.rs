@@ -50,6 +50,7 @@ fn a_link_of_100_mbit_is_named_by_how_replies_arrive() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_server_with_a_quota_of_0_15_cpus_is_named_as_a_whole() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_nfs() else { return };
@@ -103,6 +104,7 @@ fn flushes_of_10_ms_below_the_export_are_named_as_the_commit_or_the_device() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn writes_that_an_export_makes_durable_unasked_are_named_as_the_commit() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_nfs().filter(|_| disks_available().is_ok()) else { return };
@@ -118,6 +120,7 @@ fn writes_that_an_export_makes_durable_unasked_are_named_as_the_commit() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_healthy_server_is_no_devices_and_no_networks_fault() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_nfs() else { return };

@@ -56,6 +56,7 @@ fn a_link_of_100_mbit_is_named_by_how_bodies_arrive() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_server_with_a_quota_of_0_15_cpus_is_named_as_a_whole() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_s3() else { return };
@@ -66,6 +67,7 @@ fn a_server_with_a_quota_of_0_15_cpus_is_named_as_a_whole() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_link_with_delay_is_named_by_its_round_trip() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_s3() else { return };
@@ -79,6 +81,7 @@ fn a_link_with_delay_is_named_by_its_round_trip() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_device_of_20_mib_a_second_below_an_object_is_named_as_a_whole() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_s3().filter(|_| disks_available().is_ok()) else { return };
@@ -99,6 +102,7 @@ fn a_device_of_20_mib_a_second_below_an_object_is_named_as_a_whole() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_healthy_server_is_no_devices_and_no_networks_fault() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_s3() else { return };
