@@ -50,7 +50,6 @@ fn a_link_of_100_mbit_is_named_by_how_replies_arrive() {
 }
 
 #[test]
-#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_server_with_a_quota_of_0_15_cpus_is_named_as_a_whole() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_nfs() else { return };
@@ -121,7 +120,6 @@ fn writes_that_an_export_makes_durable_unasked_are_named_as_the_commit() {
 }
 
 #[test]
-#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_healthy_server_is_no_devices_and_no_networks_fault() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_nfs() else { return };
