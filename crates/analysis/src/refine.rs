@@ -49,10 +49,10 @@ pub fn refinement(summary: &Summary) -> Vec<Suspect> {
 /// is full gains from neither, and a device's ceiling binds only where its load gains nothing from more in flight.
 ///
 /// A single request leaves the wire empty between two of them: more connections fill that, whatever limits the one. A
-/// mount's connections are not the load's own.
+/// mount's connections are not the load's own; those to a server of a storage protocol are.
 fn is_decided_by_one_more(view: &SummaryView<'_>, regime: &Regime<'_>, segment: Segment) -> bool {
     let many = regime.cell.in_flight.configured > 1;
-    let own_connections = matches!(regime.cell.target, Target::Tcp { .. });
+    let own_connections = matches!(regime.cell.target, Target::Tcp { .. }) || view.speaks_protocol();
     match segment {
         Segment::ClientConnection | Segment::Network | Segment::NetworkBandwidth | Segment::NetworkLoss => {
             many && own_connections

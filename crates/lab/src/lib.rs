@@ -9,22 +9,6 @@
 //!
 //! The library forbids unsafe code. The binary `delaywire` of this package needs one unsafe call (`TUNSETIFF`)
 //! and keeps it in its module `tap`.
-//!
-//! # Example
-//!
-//! ```no_run
-//! # fn main() -> narrows_lab::Result<()> {
-//! let lab = narrows_lab::Lab::new()?;
-//! let server = lab.host(1)?;
-//! let client = lab.host(2)?;
-//! server.limit_rate("100mbit")?;
-//! client.delay(500)?;
-//! let mut serve = server.command(narrows_lab::narrows_bin()?);
-//! serve.args(["serve", "--listen", &format!("{}:7777", server.address())]);
-//! let mut guard = lab.start("serve", serve)?;
-//! guard.wait_for_line("listening", std::time::Duration::from_secs(5))?;
-//! # Ok(()) }
-//! ```
 #![forbid(unsafe_code)]
 
 mod available;

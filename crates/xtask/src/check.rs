@@ -53,7 +53,7 @@ pub(crate) fn run() -> anyhow::Result<TaskOutcome> {
         output::complaint("check: tidy failed");
         return Ok(TaskOutcome::ProblemsFound);
     }
-    if gen_docs::generate(&workspace.root, gen_docs::DocsMode::Compare)? != TaskOutcome::Healthy {
+    if gen_docs::generate(&workspace, gen_docs::DocsMode::Compare)? != TaskOutcome::Healthy {
         output::complaint("check: gen-docs failed; run `cargo xtask gen-docs`");
         return Ok(TaskOutcome::ProblemsFound);
     }

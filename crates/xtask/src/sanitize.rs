@@ -60,7 +60,15 @@ const RUNS: &[SanitizerRun] = &[
         components: &["miri", "rust-src"],
         environment: &[("MIRIFLAGS", "-Zmiri-disable-isolation"), ("PROPTEST_CASES", "4")],
         command: &["miri", "test"],
-        tests: &["-p", "narrows-wire", "--lib"],
+        // The largest opening is 2 MiB of text: a quarter of an hour here, and no pointer that smaller ones do not show.
+        tests: &[
+            "-p",
+            "narrows-wire",
+            "--lib",
+            "--",
+            "--skip",
+            "an_opening_within_all_limits_fits_its_frame",
+        ],
         names_target: false,
     },
     // What a ring has in flight, and the parts of a striped request: bookkeeping without a kernel.

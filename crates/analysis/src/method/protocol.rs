@@ -6,7 +6,10 @@
 use super::gain::RateGain;
 use super::{is_single, metric};
 use crate::facts::{reads, time_per_op_s};
-use crate::summary::{REPLY_ARRIVAL_BYTES_PER_S, TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_ROUND_TRIP_S};
+use crate::summary::{
+    RECEIVED_BYTES_PER_S, REPLY_ARRIVAL_BYTES_PER_S, TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S,
+    TCP_ROUND_TRIP_S,
+};
 use crate::text;
 use crate::thresholds::{DOMINANT_RATIO, FREE_RATIO, FULL_RATIO};
 use crate::view::SummaryView;
@@ -83,14 +86,27 @@ pub(crate) fn wire(view: &SummaryView<'_>, cell: &CellSummary) -> Option<WireUse
 
 /// Whether more connections moved clearly more in a direction.
 fn has_room(view: &SummaryView<'_>, is_read: bool) -> bool {
-    let paths = view.summary.cells.iter().filter(|cell| cell.cut == Cut::Path && reads(cell.op) == is_read);
-    paths.filter_map(|cell| more_connections(view, cell)).any(RateGain::is_real)
+    let mut paths =
+        view.summary.cells.iter().filter(|cell| cell.cut == Cut::Path && reads(cell.op) == is_read);
+    let has_gained = |cell: &CellSummary| {
+        more_connections(view, cell)
+            .is_some_and(|gain| gain.is_real() && !is_gain_of_chance(view, cell, gain))
+    };
+    paths.any(has_gained)
+}
+
+/// What the connections transferred; the load's own rate where that is not known.
+///
+/// Of few long requests in flight the number of those that ended in the window is a matter of chance: 16 of 1 MiB take 1.3 s
+/// of a link of 100 Mbit/s. The bytes that were received are not.
+fn transferred_bytes_per_s(cell: &CellSummary) -> Option<f64> {
+    metric(cell, RECEIVED_BYTES_PER_S).or(cell.rate_bytes_per_s.map(|rate| rate.0))
 }
 
 /// By how fast long replies arrive.
 fn by_arrival(cell: &CellSummary) -> Option<WireUse> {
     let arrival = metric(cell, REPLY_ARRIVAL_BYTES_PER_S)?;
-    let rate = cell.rate_bytes_per_s?.0;
+    let rate = transferred_bytes_per_s(cell)?;
     let load = ratio(rate, arrival)?;
     let state = match load {
         load if load >= ARRIVING_RATIO => WireState::Full,
@@ -177,7 +193,7 @@ pub(crate) fn best<'v>(view: &SummaryView<'v>, cell: &CellSummary) -> Option<Wir
         .filter_map(|other| {
             let own = if reads(other.op) { by_arrival(other) } else { by_sender(other) };
             let is_full = own.is_some_and(|own| own.state == WireState::Full) && !has_room;
-            let rate = other.rate_bytes_per_s?.0;
+            let rate = transferred_bytes_per_s(other)?;
             let arrival = metric(other, REPLY_ARRIVAL_BYTES_PER_S).filter(|_| !is_full && reads(other.op));
             Some(WireRate { cell: other, bytes_per_s: arrival.unwrap_or(rate), is_full })
         });
@@ -199,6 +215,21 @@ pub(crate) fn more_connections(view: &SummaryView<'_>, cell: &CellSummary) -> Op
     };
     let found = view.summary.cells.iter().find(is_beside).filter(|_| cell.cut == Cut::Path)?;
     RateGain::between(cell, found)
+}
+
+/// Whether more connections, with as many requests in flight on each, gain less than half of what as many requests over
+/// twice as many connections gained: what one connection limits, more of them would raise by as much at least, so that the
+/// gain was one of a window, and what all connections share is full.
+pub(crate) fn is_gain_of_chance(view: &SummaryView<'_>, cell: &CellSummary, gain: RateGain) -> bool {
+    let connections = |cell: &CellSummary| u64::from(cell.requested.workers) * u64::from(cell.clients);
+    let depth = |cell: &CellSummary| cell.in_flight.configured / connections(cell).max(1);
+    let is_wider = |other: &&CellSummary| {
+        other.cut == Cut::Path
+            && (other.op, other.block_bytes, depth(other)) == (cell.op, cell.block_bytes, depth(cell))
+            && connections(other) > connections(cell)
+    };
+    let wider = view.summary.cells.iter().filter(is_wider).filter_map(|other| RateGain::between(cell, other));
+    wider.map(|wider| wider.ratio - 1.0).any(|added| added < (gain.ratio - 1.0) / 2.0)
 }
 
 /// Whether each request is a write that returns once it is durable.

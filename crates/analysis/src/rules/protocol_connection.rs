@@ -18,7 +18,9 @@ pub(super) static RULE: Rule = Rule {
     definition: "A storage protocol is spoken to a server on which nothing of ours runs. The same requests in flight, \
                  spread over twice as many connections, move clearly more: what all connections share has room, and one \
                  connection's window, its slots or the server's thread for it has none. Which of these is not seen, \
-                 which limits the confidence. Where each request has a connection of its own (S3), more of them only clear it. Nothing is said where one connection moves hot blocks clearly faster, or where each \
+                 which limits the confidence. Where more connections, with as many requests on each, gain less than half \
+                 as much, the gain was one of a window and clears it. Where each request has a connection of its own \
+                 (S3), more of them only clear it. Nothing is said where one connection moves hot blocks clearly faster, or where each \
                  write waits for its commit.",
     formula: "rate over twice the connections, as many in flight >= 1.1 x rate, and above two standard errors; rate \
               >= 0.7 x hot blocks",
@@ -49,6 +51,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     let stance = match gain {
         // More connections are more requests there: whether the one or the other was missing is not seen.
         gain if gain.is_real() && per_request => Stance::Open,
+        gain if gain.is_real() && protocol::is_gain_of_chance(view, cell, gain) => Stance::Clears,
         gain if gain.is_real() => Stance::Limits,
         gain if gain.is_none() => Stance::Clears,
         _ => return None,
@@ -80,6 +83,37 @@ mod tests {
     fn a_connection_that_moves_hot_blocks_faster_is_not_named() {
         let behind = spoken(|cell| cell.arrival(4.0).hot(5.0).over_more_connections(2.0));
         assert_eq!(named(&behind, "bulk read and write"), [Segment::Device]);
+    }
+
+    /// A summary where twice the connections gained 1.4 times the rate, and a connection more, as deep, `gain` times.
+    fn with_another_connection(gain: f64) -> narrows_model::Summary {
+        let mut summary = spoken(|cell| cell.arrival(4.0).over_more_connections(1.4));
+        let is_gained = |cell: &&CellSummary| cell.cut == narrows_model::Cut::MoreConnections;
+        let block = summary.cells.iter().find(is_gained).unwrap().block_bytes;
+        let bulk = |cell: &&CellSummary| {
+            cell.cut == narrows_model::Cut::Path
+                && cell.block_bytes == block
+                && cell.in_flight.configured == 16
+        };
+        let wider: Vec<CellSummary> = summary.cells.iter().filter(bulk).cloned().collect();
+        for mut cell in wider {
+            cell.id = cell.id.replace("/c1", "/w2/c1");
+            cell.requested.workers *= 2;
+            (cell.queue_depth, cell.in_flight.configured) = (cell.queue_depth * 2, 32);
+            cell.rate_bytes_per_s.as_mut().unwrap().0 *= gain;
+            summary.cells.push(cell);
+        }
+        summary.diagnosis = crate::diagnose(&summary);
+        summary
+    }
+
+    #[test]
+    fn a_gain_that_one_more_connection_does_not_repeat_is_one_of_chance() {
+        assert_eq!(named(&with_another_connection(1.8), "bulk read"), [Segment::ClientConnection]);
+        for gain in [0.9, 1.15] {
+            let by_chance = named(&with_another_connection(gain), "bulk read");
+            assert!(!by_chance.contains(&Segment::ClientConnection), "{gain}: {by_chance:?}");
+        }
     }
 
     #[test]

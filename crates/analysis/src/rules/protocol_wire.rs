@@ -81,6 +81,18 @@ mod tests {
     }
 
     #[test]
+    fn what_the_connections_received_counts_and_not_how_many_requests_happened_to_end() {
+        let named_by = |received: f64| {
+            named(
+                &spoken(|cell| cell.arrival(2.0).received(received).over_more_connections(1.0)),
+                "bulk read",
+            )
+        };
+        assert_eq!(named_by(1.95), [Segment::NetworkBandwidth]);
+        assert!(!named_by(1.0).contains(&Segment::NetworkBandwidth));
+    }
+
+    #[test]
     fn replies_that_arrive_much_faster_clear_it() {
         let idle = spoken(|cell| cell.arrival(4.0));
         assert!(!named(&idle, "bulk read").contains(&Segment::NetworkBandwidth));

@@ -52,7 +52,7 @@ pub(super) fn application(data: &CellData) -> Bytes {
 
 /// Payload that the load's connections transferred in the direction of the data, and its rate over the time between the
 /// readings. The client's count is preferred: it is taken on the clock of the load.
-fn wire(data: &CellData, op: Op) -> Option<(Bytes, Option<BytesPerSec>)> {
+pub(super) fn wire(data: &CellData, op: Op) -> Option<(Bytes, Option<BytesPerSec>)> {
     if data.cell.site == Site::Server {
         return None;
     }

@@ -36,7 +36,7 @@ pub(crate) use connection::{
     TCP_BUSY_S, TCP_CONGESTION_WINDOW_BYTES, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT,
     TCP_ROUND_TRIP_S, TCP_SEGMENT_COUNT, TCP_SEND_BUFFER_LIMITED_S,
 };
-pub(crate) use protocol::REPLY_ARRIVAL_BYTES_PER_S;
+pub(crate) use protocol::{RECEIVED_BYTES_PER_S, REPLY_ARRIVAL_BYTES_PER_S};
 pub(crate) use quality::TRIALS_MIN;
 pub(crate) use rates::summary_interval;
 pub(crate) use service::{

@@ -1,5 +1,6 @@
 //! What the requests of a storage protocol show of the way to its server, as metrics of the cell.
 
+use super::bytes;
 use super::connection::{TCP_ROUND_TRIP_S, of_client};
 use crate::collect::CellData;
 use narrows_model::Target;
@@ -7,6 +8,9 @@ use narrows_model::summary::Metric;
 
 /// The rate at or below which nine of ten long replies arrived, from their first byte to their last.
 pub(crate) const REPLY_ARRIVAL_BYTES_PER_S: &str = "reply_arrival_bytes_per_s";
+
+/// The rate at which the connections received payload, whole replies or parts of them.
+pub(crate) const RECEIVED_BYTES_PER_S: &str = "received_bytes_per_s";
 
 /// Few replies arrive faster than their link lets them, behind a pause of this machine.
 const FAST_REPLY_QUANTILE: f64 = 0.9;
@@ -23,10 +27,16 @@ pub(super) fn metrics(data: &CellData) -> Vec<Metric> {
         .filter(|_| reads)
         .map(|tcp| tcp.rtt_ns.as_secs_f64())
         .filter(|seconds| *seconds > 0.0);
-    [(REPLY_ARRIVAL_BYTES_PER_S, arrival, "bytes/s"), (TCP_ROUND_TRIP_S, round_trip, "s")]
-        .into_iter()
-        .filter_map(|(id, value, unit)| {
-            Some(Metric { id: id.to_owned(), value: value?, unit: unit.to_owned(), interval: None })
-        })
-        .collect()
+    let received = bytes::wire(data, data.cell.workload.op).filter(|_| reads).and_then(|(_, rate)| rate);
+    let received = received.map(|rate| rate.0);
+    [
+        (REPLY_ARRIVAL_BYTES_PER_S, arrival, "bytes/s"),
+        (RECEIVED_BYTES_PER_S, received, "bytes/s"),
+        (TCP_ROUND_TRIP_S, round_trip, "s"),
+    ]
+    .into_iter()
+    .filter_map(|(id, value, unit)| {
+        Some(Metric { id: id.to_owned(), value: value?, unit: unit.to_owned(), interval: None })
+    })
+    .collect()
 }

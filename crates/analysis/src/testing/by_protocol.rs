@@ -4,8 +4,8 @@ use super::builtin;
 pub(crate) use super::named;
 use crate::facts::reads;
 use crate::summary::{
-    REPLY_ARRIVAL_BYTES_PER_S, TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_ROUND_TRIP_S,
-    TCP_SEND_BUFFER_LIMITED_S,
+    RECEIVED_BYTES_PER_S, REPLY_ARRIVAL_BYTES_PER_S, TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S,
+    TCP_ROUND_TRIP_S, TCP_SEND_BUFFER_LIMITED_S,
 };
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, Metric};
@@ -16,6 +16,7 @@ use narrows_model::{Cut, Op, Summary, Target};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SpokenProtocol {
     arrival: f64,
+    received: Option<f64>,
     busy: f64,
     window: f64,
     queued: f64,
@@ -30,6 +31,11 @@ impl SpokenProtocol {
     /// Long replies arrive at so many times the rate of all.
     pub(crate) fn arrival(self, arrival: f64) -> Self {
         Self { arrival, ..self }
+    }
+
+    /// The connections receive so many times what ended in the window.
+    pub(crate) fn received(self, received: f64) -> Self {
+        Self { received: Some(received), ..self }
     }
 
     /// The sender's share of time with data on the way, its share before a closed window, and how often the smallest round
@@ -68,6 +74,11 @@ impl SpokenProtocol {
         let rtt = cell.rtt_min_ns.unwrap().as_secs_f64();
         let all = [
             (REPLY_ARRIVAL_BYTES_PER_S, rate * self.arrival, reads(cell.op) && !cell.is_small_block()),
+            (
+                RECEIVED_BYTES_PER_S,
+                rate * self.received.unwrap_or(1.0),
+                reads(cell.op) && self.received.is_some(),
+            ),
             (TCP_BUSY_S, elapsed * self.busy, !reads(cell.op)),
             (TCP_RECEIVE_WINDOW_LIMITED_S, elapsed * self.window, !reads(cell.op)),
             (TCP_SEND_BUFFER_LIMITED_S, 0.0, !reads(cell.op)),
@@ -109,6 +120,7 @@ fn cut_of(path: &CellSummary, cut: Cut, factor: f64) -> CellSummary {
 pub(crate) fn spoken(change: impl Fn(SpokenProtocol) -> SpokenProtocol) -> Summary {
     let shown = change(SpokenProtocol {
         arrival: 1.0,
+        received: None,
         busy: 0.3,
         window: 0.0,
         queued: 1.0,

@@ -68,7 +68,13 @@ fn check_small_requests(lab: &Lab, one_way_us: u64) -> Checked {
     if one_way_us > 0 {
         lab.host(2).unwrap().delay(one_way_us).unwrap();
     }
-    check_apart(lab, "small", None, |_| (), "--seconds 12 --cell-seconds 0.6 --block 4KiB --depth 1")
+    check_apart(
+        lab,
+        "small",
+        None,
+        |_| (),
+        "--whole-plan --seconds 12 --cell-seconds 0.6 --block 4KiB --depth 1",
+    )
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn a_proxy_with_a_quota_of_0_1_cpus_is_limited_by_its_cpu_and_the_network_is_kno
             &lab,
             "proxy-quota",
             quotas,
-            ProxyLimits { cpus: Some(PROXY_CPUS), ..ProxyLimits::default() },
+            ProxyLimits { cpus: Some(PROXY_CPUS), is_measured_past: true, ..ProxyLimits::default() },
         );
         checked.assert_limiting("bulk", Segment::ProxyCpu);
         checked.assert_none_limit(&[
@@ -89,7 +89,7 @@ fn a_proxy_with_socket_buffers_of_8_kib_slows_though_its_cpu_is_idle() {
         let quotas = Quotas { client_cpus: 0.9, server_cpus: 0.9 };
         // With sixteen requests in flight a way of 0.2 ms is nothing, unless 8 KiB are all that fits on it.
         lab.host(3).unwrap().delay(200).unwrap();
-        let limits = ProxyLimits { cpus: Some(0.9), buffer: Some("8KiB") };
+        let limits = ProxyLimits { cpus: Some(0.9), buffer: Some("8KiB"), is_measured_past: false };
         let checked = check_through(&lab, "proxy-buffers", quotas, limits);
         assert!(bulk(&checked).contains(&Segment::ProxyQueue), "{:?}", bulk(&checked));
         checked.assert_none_limit(&[Segment::ProxyCpu, Segment::ServerProtocol]);

@@ -50,8 +50,10 @@ fn a_link_of_100_mbit_is_named_by_how_bodies_arrive() {
         let checked = check(&lab, |_| (), BULK);
         checked.assert_only("bulk", &[Segment::NetworkBandwidth]);
         let payload = lab.host(2).unwrap().payload_bytes_per_s(100_000_000);
-        let rate = checked.path_cell(Op::Read, 1 << 20, 16).rate_bytes_per_s.unwrap().0;
-        assert_within(rate, payload, 0.15);
+        // Sixteen requests take longer over this link than the window: how many end in it is a matter of chance.
+        let metrics = &checked.path_cell(Op::Read, 1 << 20, 16).metrics;
+        let received = metrics.iter().find(|metric| metric.id == "received_bytes_per_s").unwrap().value;
+        assert_within(received, payload, 0.1);
     });
 }
 

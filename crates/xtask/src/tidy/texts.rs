@@ -1,5 +1,5 @@
 //! Texts that are refused: in any file hosts of package registries and the folder that the project was written in, in
-//! comments words that the project does not use.
+//! comments words that the project does not use and code that no test runs.
 //!
 //! The first two would make a build work on one machine alone. Files that are not UTF-8 are not looked at.
 
@@ -13,15 +13,18 @@ use super::problem::TidyProblem;
 /// Every refused text in one file.
 pub(crate) fn check(path: &str, text: &str) -> Vec<TidyProblem> {
     let is_rust = Path::new(path).extension().is_some_and(|extension| extension == "rs");
+    let mut is_block_open = false;
     text.lines()
         .enumerate()
-        .flat_map(|(index, line)| {
+        .flat_map(move |(index, line)| {
+            let is_example = is_rust && opens_example(line, &mut is_block_open);
             let findings = [
                 names_build_folder(line).then(build_folder),
                 registry_host(line).map(registry),
                 (is_cargo_config(path) && sets_registry(line)).then(registry_key),
                 (path.ends_with("Cargo.lock") && is_foreign_source(line)).then(lock_source),
                 is_rust.then(|| retired_comment_word(line)).flatten().map(comment_word),
+                is_example.then(example),
             ];
             findings.into_iter().flatten().map(move |finding| finding.at(path, index + 1))
         })
@@ -84,6 +87,23 @@ fn comment_word(&(word, instead): &'static (&'static str, &'static str)) -> Refu
         allowed: "comments use the words of the field (STYLE.md, Vocabulary)",
         hint: instead,
     }
+}
+
+fn example() -> RefusedText {
+    RefusedText {
+        found: "code in a documentation comment".to_owned(),
+        allowed: "blocks of text (```text)",
+        hint: "./test compiles no documentation: write it as a test, and name that",
+    }
+}
+
+/// Whether the line begins a block of anything but plain text in a documentation comment.
+fn opens_example(line: &str, is_block_open: &mut bool) -> bool {
+    let comment = line.trim_start();
+    let text = comment.strip_prefix("///").or_else(|| comment.strip_prefix("//!"));
+    let Some(language) = text.and_then(|text| text.trim_start().strip_prefix("```")) else { return false };
+    *is_block_open = !*is_block_open;
+    *is_block_open && language.trim() != "text"
 }
 
 /// Whether the line contains the folder as the start of an absolute path, or alone.

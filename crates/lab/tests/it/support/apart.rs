@@ -73,6 +73,8 @@ pub(crate) struct ProxyLimits {
     pub(crate) cpus: Option<f64>,
     /// Bytes of its sockets' buffers.
     pub(crate) buffer: Option<&'static str>,
+    /// Whether the network past the proxy is measured also where the verdict is decided without it.
+    pub(crate) is_measured_past: bool,
 }
 
 /// Checks a memory store in host 2 from host 1 through `narrows proxy` in host 3, all three in cgroups of their own.
@@ -98,5 +100,8 @@ pub(crate) fn check_through(lab: &Lab, name: &str, quotas: Quotas, limits: Proxy
     command.arg("check").arg(format!("tcp://{}/memory?via={via}", served.address));
     command.arg("--token-file").arg(served.token());
     of_client.enter(&mut command);
+    if limits.is_measured_past {
+        command.arg("--whole-plan");
+    }
     run_check(lab, name, command, "--seconds 18 --cell-seconds 0.8 --block 64KiB --depth 16")
 }

@@ -102,11 +102,11 @@ pub(crate) struct Running {
     record: PathBuf,
 }
 
-/// Whether every cell of the plan is measured: what the proofs of single rules look at. The injection matrix checks as a user
-/// would, until the verdict is decided, unless it is asked for whole plans.
+/// Whether every cell of every plan is measured. Checks run as a user's do, until the verdict is decided; a proof that looks
+/// at certain cells asks for the whole plan, and the injection matrix may be asked for whole plans.
 #[allow(clippy::disallowed_methods, reason = "how the matrix checks is the environment's to say")]
 fn measures_whole_plan() -> bool {
-    !cfg!(feature = "matrix") || std::env::var_os("NARROWS_MATRIX_WHOLE_PLAN").is_some()
+    cfg!(feature = "matrix") && std::env::var_os("NARROWS_MATRIX_WHOLE_PLAN").is_some()
 }
 
 /// Starts a check that reports its progress; otherwise as [`run_check`].
@@ -152,6 +152,9 @@ impl Checked {
         println!("{name}: exit {}, complete: {}", self.exit_code, self.summary.complete);
         for skip in &self.summary.skipped {
             println!("  skipped {}: {}", skip.cell, skip.reason);
+        }
+        for cell in &self.summary.cells {
+            println!("  {}: {:.0} bytes/s", cell.id, cell.rate_bytes_per_s.map_or(0.0, |rate| rate.0));
         }
         for cell in self.summary.cells.iter().filter(|cell| !cell.errors.is_empty()) {
             println!("  failed {}: {:?}", cell.id, cell.errors);

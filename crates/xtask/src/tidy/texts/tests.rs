@@ -79,3 +79,12 @@ fn a_problem_names_its_line() {
     let problems = check("notes.md", &format!("first\nsecond {BUILD_FOLDER}/x\n"));
     assert_eq!(problems[0].line, 2);
 }
+
+#[test]
+fn code_in_a_documentation_comment_is_refused_and_text_is_not() {
+    let block = |language: &str| format!("//! ```{language}\n//! let a = 1;\n//! ```\nfn f() {{}}\n");
+    assert_eq!(count("src/lib.rs", &block("text")), 0);
+    assert_eq!(count("src/lib.rs", &format!("{}{}", block("text"), block(""))), 1);
+    assert_eq!(count("src/lib.rs", &block("no_run")), 1);
+    assert_eq!(count("guide.md", &block("")), 0);
+}
