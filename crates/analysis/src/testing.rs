@@ -299,7 +299,7 @@ fn cells(cut: Cut, grid: Grid) -> Vec<Cell> {
     cells
 }
 
-fn cell(cut: Cut, workload: Workload) -> Cell {
+pub(crate) fn cell(cut: Cut, workload: Workload) -> Cell {
     Cell {
         site: if cut == Cut::ServerStorage { Site::Server } else { Site::Client },
         ..Cell::new(

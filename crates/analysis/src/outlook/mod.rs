@@ -12,6 +12,7 @@ pub use disturbed::{disturbed, stays_disturbed};
 
 use crate::case::Cases;
 use crate::diagnose::{RuleVerdict, evaluate_rules, rank};
+use crate::thresholds::ELIMINATED_CONFIDENCE;
 use crate::verdict::{Stance, Tier};
 use imagined::{ImaginedCell, Outcome};
 use narrows_model::{Cell, Cut, Segment, Summary};
@@ -116,6 +117,8 @@ struct LoadVerdict {
     cell: String,
     name: String,
     segment: Segment,
+    /// All that are named, that one first.
+    named: Vec<Segment>,
     confidence: f64,
     /// Whether a resource at its limit, or what makes all of these void, is named.
     is_full: bool,
@@ -132,6 +135,7 @@ fn verdicts(summary: &Summary) -> Vec<LoadVerdict> {
             cell: regime.cell.id.clone(),
             name: regime.name(),
             segment: first.segment,
+            named: ranked.named.iter().map(|named| named.segment).collect(),
             confidence: first.confidence,
             is_full: is_full(&regime.cell.id, &evaluated),
         })
@@ -139,9 +143,14 @@ fn verdicts(summary: &Summary) -> Vec<LoadVerdict> {
     view.regimes().iter().filter_map(of_regime).collect()
 }
 
+/// Whether a resource is known to be at its limit under the load. What a comparison leaves alone as the limit is not: beside
+/// a proxy that is slower than the way past it, the link to the proxy may be as slow.
 fn is_full(cell: &str, evaluated: &[RuleVerdict]) -> bool {
     evaluated.iter().any(|one| {
-        one.verdict.cell == cell && one.verdict.stance == Stance::Limits && one.verdict.tier >= Tier::Resource
+        one.verdict.cell == cell
+            && one.verdict.stance == Stance::Limits
+            && one.verdict.tier >= Tier::Resource
+            && one.verdict.confidence_max > ELIMINATED_CONFIDENCE
     })
 }
 
@@ -171,8 +180,7 @@ impl<'s> LoadScene<'s> {
         }
         let base = if cell.refines() { &self.present } else { &self.innocent };
         let full = self.now.as_ref().filter(|now| now.is_full).map(|now| now.segment);
-        let is_other =
-            |outcome: &&Outcome| self.named(&cell.in_summary(base, self.path, outcome)) != self.segment();
+        let is_other = |outcome: &&Outcome| self.is_changed_by(&cell.in_summary(base, self.path, outcome));
         let outcomes = cell.outcomes(full);
         let of_outcomes: f64 = outcomes.iter().filter(is_other).map(|outcome| outcome.probability).sum();
         if cell.refines() {
@@ -202,6 +210,16 @@ impl<'s> LoadScene<'s> {
 
     fn named(&self, summary: &Summary) -> Option<Segment> {
         verdict(summary, self.path).map(|load| load.segment)
+    }
+
+    /// Whether another segment is named first; where no resource is known to be at its limit, whether any other is named.
+    fn is_changed_by(&self, summary: &Summary) -> bool {
+        let (now, then) = (self.now.as_ref(), verdict(summary, self.path));
+        match (now, then) {
+            (Some(now), Some(then)) if now.is_full => now.segment != then.segment,
+            (Some(now), Some(then)) => now.named != then.named,
+            (now, then) => now.is_some() != then.is_some(),
+        }
     }
 }
 

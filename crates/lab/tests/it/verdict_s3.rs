@@ -74,7 +74,7 @@ fn a_link_with_delay_is_named_by_its_round_trip() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_s3() else { return };
         lab.host(2).unwrap().delay(10_000).unwrap();
-        let checked = check(&lab, |_| (), SINGLE);
+        let checked = check(&lab, |_| (), &format!("{SINGLE} --whole-plan"));
         checked.assert_limiting_first("single", Segment::NetworkLatency);
         checked.assert_only("single", &[Segment::NetworkLatency, Segment::WorkloadConcurrency]);
         let pings = checked.only(Cut::RoundTrip).protocol.clone();
