@@ -67,7 +67,7 @@ fn limit(first: &Limiting, entries: &[&Limiting]) -> String {
 
 fn alone(entry: &Limiting) -> String {
     match entry.segment {
-        Segment::Unknown => "What limits it is not known: the evidence names no segment.".to_owned(),
+        Segment::Unknown => "Not found: nothing that was measured was full.".to_owned(),
         _ if is_delivered(entry) => "Nothing limits it: the offered load is delivered.".to_owned(),
         Segment::ClientCache => "Served by the client's cache, storage not measured.".to_owned(),
         Segment::ServerCache => "Served by the server's cache, storage not measured.".to_owned(),

@@ -93,14 +93,14 @@ fn a_study_whose_limit_is_not_known_says_so_and_why() {
         text::study(summary, &Style::default()).split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let named_nothing = words(&summary);
-    assert!(named_nothing.contains("VERDICT What limits it is not known:"), "{named_nothing}");
+    assert!(named_nothing.contains("VERDICT Not found: no cut of the path was measured"), "{named_nothing}");
     let mut unknown = cases::latency().diagnosis.limiting.swap_remove(0);
     unknown.segment = Segment::Unknown;
     unknown.evidence.clear();
     summary.diagnosis.limiting = vec![unknown];
     let shown = words(&summary);
     assert!(
-        shown.contains("VERDICT ") && shown.contains("not known: the evidence names no segment"),
+        shown.contains("VERDICT ") && shown.contains("Not found: nothing that was measured was full."),
         "{shown}"
     );
     assert!(shown.contains("No cut of the path was measured"), "{shown}");

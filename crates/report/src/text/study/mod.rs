@@ -117,9 +117,9 @@ fn unknown(summary: &Summary, style: &Style) -> String {
     if path_cells(summary).next().is_none() {
         return headline::regimes(summary, style);
     }
-    let first = if named { "" } else { "What limits it is not known: the evidence names no segment. " };
+    let first = if named { "No" } else { "Not found: no" };
     let why = format!(
-        "{first}No cut of the path was measured, and no counter shows a segment at its limit. A study with `cuts`, or \
+        "{first} cut of the path was measured, and no counter shows a segment at its limit. A study with `cuts`, or \
          `narrows check`, measures segments separately."
     );
     let regimes = if named { headline::regimes(summary, style) } else { String::new() };
