@@ -58,6 +58,10 @@ pub(crate) fn no_effect_ratio(doubt_ratio: f64) -> f64 {
     NO_EFFECT_RATIO - doubt_ratio.min(0.04)
 }
 
+/// A rate follows what is raised where its logarithm grows by half of the other's, or more: then most of what is added is
+/// served, and below it most of it waits (Little's law).
+pub(crate) const FOLLOWS_ELASTICITY: f64 = 0.5;
+
 /// Below this probability of its dip a distribution is not believed to have one mode.
 pub(crate) const ONE_MODE_PROBABILITY: f64 = 0.05;
 

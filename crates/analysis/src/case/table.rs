@@ -4,6 +4,7 @@
 
 mod factors;
 mod figures;
+mod rising;
 
 pub use factors::known_factors;
 pub(crate) use factors::{
@@ -14,6 +15,7 @@ pub(crate) use figures::{
     APPROXIMATE_RATIO, Bracket, ROLES, bytes_per_s, calls, cores, counted_calls, cpu, doubt_ratio, extreme,
     in_flight, ops_per_s, round_trips, speed_up, times, total_bytes, upstream,
 };
+pub(crate) use rising::{RisingAxis, RisingSeries};
 
 use super::modes::ClientModeFinder;
 use crate::thresholds::BUSY_RATIO;
@@ -148,15 +150,11 @@ impl<'a> ObservationTable<'a> {
     }
 }
 
-/// Whether fewer clients, `few`, were busy by themselves, with less than half of the bytes of each of the `many`, which were
-/// not: then the rate of the former says nothing of what they and the latter share.
+/// Whether fewer clients, `few`, were busy by themselves, and the `many` were not: then the rate of the former says nothing of
+/// what they and the latter share.
 pub(crate) fn is_limited_by_itself(few: &Observation, many: &Observation) -> bool {
-    let bytes = few.file_bytes.zip(many.file_bytes);
     let busy = |one: &Observation| cpu(one, Role::Client).map(|share| share.ratio);
-    let moved_less = bytes.is_some_and(|(few, many)| few.0.saturating_mul(2) < many.0);
-    let was_busy =
-        busy(few).zip(busy(many)).is_some_and(|(few, many)| few >= BUSY_RATIO && many < BUSY_RATIO / 2.0);
-    moved_less && was_busy
+    busy(few).zip(busy(many)).is_some_and(|(few, many)| few >= BUSY_RATIO && many < BUSY_RATIO / 2.0)
 }
 
 fn has_network(all: &Observations) -> bool {

@@ -1,16 +1,14 @@
-//! The limiting list of observations: one entry for those of an operation that are limited by the same, and one for each
-//! operation of which nothing is known to limit some.
+//! The limiting list of observations: one entry for those of an operation that are limited by the same, and for those of
+//! which nothing is known to limit them one for each operation and kind of reason.
+
+mod unknown;
 
 use super::merge::{self, EntryMember};
-use super::not_enough_evidence;
 use super::rank::{NamedSegment, RankedCase};
-use crate::case::table::{self, CLIENTS, ObservationTable, ROLES, setting_under};
-use crate::method::calls;
-use crate::rules::NOT_ENOUGH_EVIDENCE;
+use crate::case::table::ObservationTable;
 use narrows_model::diagnosis::Evidence;
 use narrows_model::observation::ObservedOp;
 use narrows_model::{Finding, Limiting, Observation, Relation, Segment};
-use std::collections::BTreeMap;
 
 /// Statements of an entry: the law, and those of the heaviest observations.
 const EVIDENCE_MAX: usize = 6;
@@ -26,9 +24,9 @@ pub(super) fn limiting(
     ranked: &[RankedCase<'_, '_>],
 ) -> (Vec<Limiting>, Vec<Finding>) {
     let mut limiting = joined(table, ranked);
-    let unknown = unknown(table, ranked);
-    limiting.extend(unknown.iter().map(|group| unknown_entry(table, group)));
-    (limiting, unknown.iter().filter_map(|group| finding(group)).collect())
+    let unknown = unknown::groups(table, ranked);
+    limiting.extend(unknown.iter().map(|group| unknown::entry(table, group)));
+    (limiting, unknown.iter().filter_map(unknown::finding).collect())
 }
 
 /// What two observations must have in common to be one entry.
@@ -118,61 +116,6 @@ fn listed(ids: &[&str]) -> String {
     let shown = ids.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
     let more = ids.len().saturating_sub(NAMES_MAX);
     if more > 0 { format!("{shown} and {more} more") } else { shown }
-}
-
-/// Observations by operation and setting of which none is known to be limited by anything.
-fn unknown<'a>(table: &ObservationTable<'a>, ranked: &[RankedCase<'_, '_>]) -> Vec<Vec<&'a Observation>> {
-    // What was varied with a known segment, and how many clients there were, is no setting of its own.
-    let varied = |name: &str| name == CLIENTS || table.segment_of(name).is_some();
-    let setting =
-        |one: &Observation| setting_under(&Observation { block_bytes: None, ..one.clone() }, one.op, &varied);
-    let known: std::collections::BTreeSet<String> =
-        ranked.iter().filter_map(|ranked| ranked.case.observation()).map(setting).collect();
-    let mut groups: BTreeMap<&'static str, Vec<&'a Observation>> = BTreeMap::new();
-    for one in table.observations().iter().filter(|one| !known.contains(&setting(one))) {
-        groups.entry(one.op.name()).or_default().push(one);
-    }
-    groups.into_values().collect()
-}
-
-fn unknown_entry(table: &ObservationTable<'_>, group: &[&Observation]) -> Limiting {
-    Limiting {
-        segment: Segment::Unknown,
-        confidence: 0.0,
-        relation: Relation::Sole,
-        scope: None,
-        regime: regime(table, group),
-        codes: vec![NOT_ENOUGH_EVIDENCE.to_owned()],
-        evidence: [nothing_known(group)].into_iter().chain(notes(group)).collect(),
-        relief_gain_ratio: None,
-        confirmed: None,
-    }
-}
-
-fn nothing_known(group: &[&Observation]) -> Evidence {
-    let known = group.iter().map(|one| one.id.as_str()).take(NAMES_MAX).collect::<Vec<_>>().join(", ");
-    let has_shares = group.iter().any(|one| ROLES.iter().any(|role| table::cpu(one, *role).is_some()));
-    let shares = if has_shares { "no given busy share" } else { "no busy share" };
-    let has_buffers =
-        group.iter().any(|one| ROLES.iter().any(|role| table::buffer_bytes(one, *role).is_some()));
-    let line = match group.len() {
-        count if has_buffers && count < calls::POINTS_MIN => {
-            format!(
-                "; the cost of calls is fitted over {} or more buffer sizes, and there are {count}",
-                calls::POINTS_MIN
-            )
-        }
-        _ => String::new(),
-    };
-    Evidence {
-        text: format!("{known}: no ceiling, {shares} and no change of one resource shows what is full{line}"),
-        counter: "figures of the observations".to_owned(),
-        command: String::new(),
-    }
-}
-
-fn finding(group: &[&Observation]) -> Option<Finding> {
-    not_enough_evidence(group.iter().map(|one| one.id.clone()).collect(), vec![nothing_known(group)])
 }
 
 #[cfg(test)]

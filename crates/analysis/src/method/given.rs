@@ -266,6 +266,35 @@ pub(crate) fn is_idle(table: &ObservationTable<'_>, segment: Segment, one: &Obse
         || cpu.is_some_and(|cpu| cpu.ratio < FREE_RATIO)
 }
 
+/// More stages than these that may be full are no answer.
+const STAGES_MAX: usize = 3;
+
+/// The stages that what is raised along a curve shares: those behind the clients where there are more and more of them, and
+/// the client's own too where one client asks for more at once.
+pub(crate) fn shared_stages(table: &ObservationTable<'_>, more_clients: bool) -> Vec<Segment> {
+    let remote = more_clients || table.has_network();
+    let stages = [
+        (Segment::Client, !more_clients),
+        (Segment::Server, remote),
+        (Segment::Device, true),
+        (Segment::Network, table.has_network()),
+        (Segment::Proxy, table.has_proxy()),
+    ];
+    stages.into_iter().filter(|(_, is_shared)| *is_shared).map(|(stage, _)| stage).collect()
+}
+
+/// Those of `stages` that nothing shows to have room under `one`; none where too many are left to name any.
+pub(crate) fn possibly_full(
+    table: &ObservationTable<'_>,
+    stages: &[Segment],
+    one: &Observation,
+) -> Vec<Segment> {
+    let may_be_full =
+        |stage: &&Segment| !is_idle(table, **stage, one) && below_ceiling(table, **stage, one).is_empty();
+    let left: Vec<Segment> = stages.iter().filter(may_be_full).copied().collect();
+    if left.len() > STAGES_MAX { Vec::new() } else { left }
+}
+
 /// Whether some ceiling shows that a segment has room under `one`.
 fn has_room(table: &ObservationTable<'_>, segment: Segment, one: &Observation) -> bool {
     let found = of_segment(table, segment, one);

@@ -9,6 +9,7 @@ pub(crate) mod ceiling;
 pub(crate) mod commit;
 pub(crate) mod confirmation;
 pub(crate) mod cpu;
+pub(crate) mod curve;
 pub(crate) mod device;
 pub(crate) mod gain;
 pub(crate) mod given;

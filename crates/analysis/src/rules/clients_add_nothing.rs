@@ -3,16 +3,17 @@
 use super::Rule;
 use super::{Basis, SegmentVerdict, Stance, Tier};
 use crate::case::Cases;
-use crate::case::table::{self, Bracket, CLIENTS, ObservationTable, PATH, times, with_other_differences};
+use crate::case::table::{self, ObservationTable, PATH, RisingAxis, RisingSeries};
+use crate::method::curve::{self, CurveStep, StepShape};
 use crate::method::given;
 use crate::text;
-use crate::thresholds::{ELIMINATED_CONFIDENCE, INFERRED_CONFIDENCE, NO_EFFECT_RATIO};
+use crate::thresholds::{ELIMINATED_CONFIDENCE, INFERRED_CONFIDENCE};
 use narrows_model::observation::{Capacity, Ceiling};
 use narrows_model::units::ratio;
 use narrows_model::{Observation, Segment};
 
-/// Above this share of what as many clients would transfer each alone, each is limited by itself.
-const OWN_RATIO: f64 = 0.8;
+/// What its statements rest on.
+const COUNTER: &str = "aggregates of different numbers of clients";
 /// A sum of two times explains a third this far.
 const SERIAL_TOLERANCE: f64 = 0.1;
 /// Segments that each client has for itself.
@@ -24,16 +25,21 @@ pub(super) static RULE: Rule = Rule {
     code: "clients-add-nothing",
     slug: "saturated",
     segment: Segment::Server,
-    title: "more clients add nothing",
-    definition: "More clients reach the same aggregate as fewer: what each client has for itself is cleared, and one \
-                 of the shared stages limits. A stage whose ceiling or busy time leaves headroom is excluded: what limits \
-                 then is full, and a stage at 70 to 90 % of its ceiling is not. Where \
-                 the clients did not run together the aggregate is between all bytes over the longest time and the \
-                 sum of rates, and the upper bound decides. Reported only where no more specific rule names a limit, \
-                 with a confidence of 0.7 at most. Where a call of one client takes the time of the network plus that \
-                 of the server alone (`path = \"local\"`), neither was necessarily full, and the evidence says so. \
-                 Where the aggregate grows with the clients, each of them is limited on its own.",
-    formula: "aggregate(N) / aggregate(n) < 1.05; by itself: aggregate(N) / aggregate(n) >= 0.8 x N / n",
+    title: "more load adds nothing",
+    definition: "More clients, requests in flight or threads, or several of them together, reach the same aggregate as \
+                 fewer: what each client has for itself is cleared, or the number in flight, and one of the stages that \
+                 they share limits; the client's own stages are among these where one client asks for more. Where the \
+                 aggregate grows by less than half of what is added, on a logarithmic scale, most of what is added \
+                 waits, and one of these stages limits with a confidence of 0.6 at most. A stage whose ceiling or busy \
+                 time leaves headroom is excluded: what limits then is full, and a stage at 70 to 90 % of its ceiling \
+                 is not. More than three stages that may be full are no answer. Where the clients did not run together \
+                 the aggregate is between all bytes over the longest time and the sum of rates, and the upper bound \
+                 decides. Reported only where no more specific rule names a limit, with a confidence of 0.7 at most. \
+                 One client as fast as many need not fill anything: its call may take the time of the network plus that \
+                 of the server alone (`path = \"local\"`), and the evidence says so. Where the aggregate grows with \
+                 the clients, each of them is limited on its own.",
+    formula: "adds nothing: aggregate(N) / aggregate(n) < 1.05; mostly waits: ln(aggregate(N) / aggregate(n)) / ln(N / n) < \
+              0.5; by itself: >= 0.5; each for N >= 1.5 n",
     source: "Gunther, Guerrilla Capacity Planning (2007); IOPerf at the RHIC Computing Facility (2002)",
     example: "one client writes 8810 KB/s, 47 together 8824 KB/s",
     how_to_measure: None,
@@ -43,39 +49,26 @@ pub(super) static RULE: Rule = Rule {
 
 fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
     let Some(table) = cases.table() else { return Vec::new() };
-    let mut verdicts = Vec::new();
-    for series in table.series(CLIENTS) {
-        for pair in series.windows(2) {
-            if let [few, many] = pair {
-                verdicts.extend(of_pair(table, few, many));
-            }
-        }
-    }
-    verdicts
+    let of_curve = |series: &RisingSeries<'_>| -> Vec<SegmentVerdict> {
+        curve::steps(table, series).iter().flat_map(|step| of_step(table, step)).collect()
+    };
+    table.load_curves().iter().flat_map(of_curve).collect()
 }
 
-fn of_pair(table: &ObservationTable<'_>, few: &Observation, many: &Observation) -> Vec<SegmentVerdict> {
-    let clients = |one: &Observation| one.clients.unwrap_or(1).max(1) as f64;
-    let more = clients(many) / clients(few);
-    let is_mixed = table.modes(few).is_some() || table.modes(many).is_some();
-    let Some(faster) = table::speed_up(few, many).filter(|_| more > 1.0 && !is_mixed) else {
-        return Vec::new();
-    };
-    let text = format!(
-        "{} clients reach {} times the rate of {} ({}, {})",
-        clients(many),
-        times(faster),
-        clients(few),
-        few.id,
-        many.id
-    );
-    if faster.high < NO_EFFECT_RATIO + table::doubt_ratio(few) {
-        let serial = one_after_the_other(table, few).unwrap_or_default();
-        shared(table, many, &with_other_differences(few, many, text), &serial)
-    } else if faster.low >= OWN_RATIO * more {
-        own(few, faster, &text)
-    } else {
-        Vec::new()
+fn of_step(table: &ObservationTable<'_>, step: &CurveStep<'_, '_>) -> Vec<SegmentVerdict> {
+    match step.shape {
+        StepShape::Follows if step.series.has_clients() => own(step),
+        StepShape::Follows => Vec::new(),
+        StepShape::Contends => shared(table, step, step.more, "; what is added mostly waits"),
+        StepShape::Flat | StepShape::Falls => {
+            let serial = one_after_the_other(table, step.fewer).unwrap_or_default();
+            let mut verdicts = own_cleared(step);
+            verdicts.extend(shared(table, step, step.more, &serial));
+            if !step.is_from_one() && step.shape == StepShape::Flat {
+                verdicts.extend(shared(table, step, step.fewer, ""));
+            }
+            verdicts
+        }
     }
 }
 
@@ -115,18 +108,30 @@ fn wire_bytes_per_s(table: &ObservationTable<'_>, one: &Observation) -> Option<f
     carried.reduce(f64::min)
 }
 
-/// What each client has for itself is cleared by `text`, and what all share limits, with `more` to that.
-fn shared(table: &ObservationTable<'_>, many: &Observation, text: &str, more: &str) -> Vec<SegmentVerdict> {
-    let clears = OF_CLIENTS.iter().map(|segment| (*segment, Stance::Clears));
-    let mut stages = vec![Segment::Server, Segment::Device];
-    if table.has_network() {
-        stages.push(Segment::Network);
-    }
-    if table.has_proxy() {
-        stages.push(Segment::Proxy);
-    }
-    let below = |stage: &Segment| given::below_ceiling(table, *stage, many);
-    let own_ceilings = stages.iter().flat_map(below).map(|open| SegmentVerdict {
+/// What was raised without effect is cleared: what each client has for itself, or the number in flight.
+fn own_cleared(step: &CurveStep<'_, '_>) -> Vec<SegmentVerdict> {
+    let of_clients = OF_CLIENTS.iter().filter(|_| step.series.has_clients());
+    let more_in_flight = step.series.axes.iter().any(|axis| axis.is_load() && *axis != RisingAxis::Clients);
+    let in_flight = Some(&Segment::WorkloadConcurrency).filter(|_| more_in_flight);
+    let cleared = |segment: &Segment| {
+        let verdict = SegmentVerdict::new(*segment, &step.more.id, Stance::Clears, Basis::Utilisation, 0.0);
+        verdict.with_confidence_max(INFERRED_CONFIDENCE).with_evidence(step.text(), COUNTER, "")
+    };
+    of_clients.chain(in_flight).map(cleared).collect()
+}
+
+/// What all that was raised shares limits `one`, with `more` to the statement; stages with headroom are excluded.
+fn shared(
+    table: &ObservationTable<'_>,
+    step: &CurveStep<'_, '_>,
+    one: &Observation,
+    more: &str,
+) -> Vec<SegmentVerdict> {
+    let text = step.text();
+    let stages = given::shared_stages(table, step.series.has_clients());
+    let is_flat = step.shape != StepShape::Contends;
+    let below = |stage: &Segment| given::below_ceiling(table, *stage, one);
+    let own_ceilings = stages.iter().filter(|_| is_flat).flat_map(below).map(|open| SegmentVerdict {
         stance: Stance::Clears,
         ..open.with_evidence(
             format!("{text}, so what all share is full, and that is not"),
@@ -135,34 +140,25 @@ fn shared(table: &ObservationTable<'_>, many: &Observation, text: &str, more: &s
         )
     });
     let own_ceilings: Vec<SegmentVerdict> = own_ceilings.collect();
-    let is_named = |stage: &Segment| !given::is_idle(table, *stage, many) && below(stage).is_empty();
-    let limits = stages.iter().copied().filter(is_named).map(|stage| (stage, Stance::Limits));
-    let verdict = |(segment, stance)| {
-        let verdict = SegmentVerdict::new(
-            segment,
-            &many.id,
-            stance,
-            Basis::Utilisation,
-            if stance == Stance::Limits { 1.0 } else { 0.0 },
-        );
-        let tier = if stance == Stance::Limits { Tier::Fallback } else { Tier::Resource };
-        verdict.with_tier(tier).with_confidence_max(INFERRED_CONFIDENCE).with_evidence(
-            if stance == Stance::Limits { format!("{text}{more}") } else { text.to_owned() },
-            "aggregates of different numbers of clients",
-            "",
-        )
+    let named = given::possibly_full(table, &stages, one);
+    let most = if is_flat { INFERRED_CONFIDENCE } else { ELIMINATED_CONFIDENCE };
+    let limits = |segment: Segment| {
+        let verdict = SegmentVerdict::new(segment, &one.id, Stance::Limits, Basis::Utilisation, 1.0);
+        let verdict = verdict.with_tier(Tier::Fallback).with_confidence_max(most);
+        verdict.with_evidence(format!("{text}{more}"), COUNTER, "")
     };
-    clears.chain(limits).map(verdict).chain(own_ceilings).collect()
+    named.into_iter().map(limits).chain(own_ceilings).collect()
 }
 
-/// Each client limited by itself: more of them transfer as much more.
-fn own(few: &Observation, faster: Bracket, text: &str) -> Vec<SegmentVerdict> {
-    let verdict = SegmentVerdict::new(Segment::Client, &few.id, Stance::Limits, Basis::Utilisation, 1.0);
+/// Each client limited by itself: more of them transfer their share more.
+fn own(step: &CurveStep<'_, '_>) -> Vec<SegmentVerdict> {
+    let verdict =
+        SegmentVerdict::new(Segment::Client, &step.fewer.id, Stance::Limits, Basis::Utilisation, 1.0);
     let verdict = verdict
         .with_tier(Tier::Fallback)
         .with_confidence_max(ELIMINATED_CONFIDENCE)
-        .with_relief_gain(Some(faster.high));
-    vec![verdict.with_evidence(text.to_owned(), "aggregates of different numbers of clients", "")]
+        .with_relief_gain(Some(step.faster.high));
+    vec![verdict.with_evidence(step.text(), COUNTER, "")]
 }
 
 #[cfg(test)]
@@ -184,9 +180,11 @@ mod tests {
     fn clients_that_add_nothing_are_cleared_and_server_or_device_limits() {
         let all = two("8.81e6", "bytes_per_s_per_client_mean = 1.8775e5");
         assert!(cleared(&all, Segment::ClientCpu) && cleared(&all, Segment::NetworkBandwidth));
-        assert_eq!(named(&all), [Segment::Server, Segment::Device]);
+        assert_eq!(named(&all), [Segment::Server, Segment::Device, Segment::Unknown]);
         let limiting = crate::diagnose_observations(&all).limiting;
-        assert!(limiting.iter().all(|entry| entry.relation == Relation::OneOf && entry.confidence <= 0.7));
+        assert!(
+            limiting[..2].iter().all(|entry| entry.relation == Relation::OneOf && entry.confidence <= 0.7)
+        );
     }
 
     #[test]

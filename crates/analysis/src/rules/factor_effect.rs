@@ -2,16 +2,18 @@
 
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
-use crate::case::table::{self, Bracket, ObservationTable, times};
+use crate::case::table::{self, Bracket, ObservationTable, RisingAxis, RisingSeries, times};
 use crate::method::given;
-use crate::thresholds::{NO_EFFECT_RATIO, STRONG_GAIN_RATIO, no_effect_ratio};
+use crate::thresholds::{
+    ELIMINATED_CONFIDENCE, FOLLOWS_ELASTICITY, NO_EFFECT_RATIO, STRONG_GAIN_RATIO, no_effect_ratio,
+};
 use narrows_model::cell::FactorValue;
 use narrows_model::diagnosis::Severity;
 use narrows_model::units::ratio;
 use narrows_model::{Observation, Segment};
 
-/// The rate follows a resource where its logarithm grows by half of the resource's, or more.
-const ELASTICITY: f64 = 0.5;
+/// What its statements rest on.
+const COUNTER: &str = "rates of observations that differ in one factor";
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -24,7 +26,8 @@ pub(super) static RULE: Rule = Rule {
                  the lower value. A setting that is not a number limits where the other setting is a quarter faster. \
                  The segment of a factor is known from its name or given in [factor_segment]; the \
                  effect of a number of another name is reported, and its segment is not known; `protocol`, `layout` \
-                 and other settings are never named as the limit. A segment that was measured mostly idle is not named. Figures read off a chart must differ by 5 \
+                 and other settings are never named as the limit. A segment that was measured mostly idle is not named. Resources \
+                 that were raised together are cleared together; where the rate follows, one of them limits, with a confidence of 0.6 at most. Figures read off a chart must differ by 5 \
                  % more.",
     formula: "cleared: 1/1.05 < rate ratio < 1.05; limits: ln(rate ratio) / ln(resource ratio) >= 0.5, or rate ratio >= 1.25 \
               for a setting",
@@ -37,12 +40,70 @@ pub(super) static RULE: Rule = Rule {
 
 fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
     let Some(table) = cases.table() else { return Vec::new() };
-    let varied = table.factors().into_iter().filter(|factor| !factor.ends_with("_buffer_bytes"));
+    // How much is asked for at once is a load, and its curve is evaluated by the rules of curves.
+    let is_resource =
+        |factor: &&str| !factor.ends_with("_buffer_bytes") && !RisingAxis::Factor(factor).is_load();
     let of_varied = |factor: &str| match table.segment_of(factor) {
         Some(segment) => of_factor(table, factor, segment),
         None => without_segment(table, factor),
     };
-    varied.flat_map(of_varied).collect()
+    let tied = table.tied_resources();
+    let together = tied.iter().flat_map(|series| of_tied(table, series));
+    table.factors().into_iter().filter(is_resource).flat_map(of_varied).chain(together).collect()
+}
+
+/// Resources that were raised together: cleared at once where that had no effect; else one of them limits.
+fn of_tied(table: &ObservationTable<'_>, series: &RisingSeries<'_>) -> Vec<SegmentVerdict> {
+    let mut segments: Vec<Segment> = Vec::new();
+    for segment in series.axes.iter().filter_map(|axis| axis.segment(table)) {
+        if !segments.contains(&segment) {
+            segments.push(segment);
+        }
+    }
+    let of_pair = |pair: &[&Observation]| match pair {
+        [less, more] => of_tied_pair(table, series, &segments, [less, more]),
+        _ => None,
+    };
+    series.rows.windows(2).filter_map(of_pair).flatten().collect()
+}
+
+fn of_tied_pair(
+    table: &ObservationTable<'_>,
+    series: &RisingSeries<'_>,
+    segments: &[Segment],
+    [less, more]: [&Observation; 2],
+) -> Option<Vec<SegmentVerdict>> {
+    let grown = series.grown(less, more).filter(|grown| *grown > 1.0)?;
+    let faster = table::speed_up(less, more)?;
+    let text = format!(
+        "{} at {} times the rate of {} ({}, {})",
+        series.describe(more),
+        times(faster),
+        series.describe(less),
+        less.id,
+        more.id
+    );
+    if is_nothing(faster, less, more) {
+        let each = segments.iter().flat_map(|segment| [less, more].map(|one| cleared(*segment, one, &text)));
+        return Some(each.collect());
+    }
+    let elasticity = faster.low.max(f64::MIN_POSITIVE).ln() / grown.ln();
+    if elasticity < FOLLOWS_ELASTICITY || faster.low <= NO_EFFECT_RATIO + doubt(less, more) {
+        return None;
+    }
+    let text = format!("{text}; they were raised together, and which of them limits is not known");
+    if series.axes.iter().any(|axis| axis.is_load()) {
+        // A load that grows with a resource is another load, and may be all that the rate follows.
+        let note = SegmentVerdict::note(Segment::Unknown, &more.id, Severity::Info);
+        return Some(vec![note.with_evidence(text, COUNTER, "")]);
+    }
+    let possible = segments.iter().filter(|segment| !given::is_idle(table, **segment, less));
+    let one_of = |segment: &Segment| {
+        let verdict = SegmentVerdict::new(*segment, &less.id, Stance::Limits, Basis::Utilisation, 1.0);
+        let verdict = verdict.with_relief_gain(Some(faster.high)).with_confidence_max(ELIMINATED_CONFIDENCE);
+        verdict.without_used().with_evidence(text.clone(), COUNTER, "")
+    };
+    Some(possible.map(one_of).collect())
 }
 
 /// What the rate did where a number was varied that has no known segment.
@@ -64,7 +125,7 @@ fn without_segment(table: &ObservationTable<'_>, factor: &str) -> Vec<SegmentVer
             more.id
         );
         let note = SegmentVerdict::note(Segment::Unknown, &more.id, Severity::Info);
-        Some(note.with_evidence(text, "rates of observations that differ in one factor", ""))
+        Some(note.with_evidence(text, COUNTER, ""))
     };
     table.series(factor).iter().flat_map(|series| series.windows(2).filter_map(step)).collect()
 }
@@ -112,7 +173,7 @@ fn of_numbers(
     let elasticity = faster.low.max(f64::MIN_POSITIVE).ln() / grown.ln();
     if is_nothing(faster, less, more) {
         [less, more].into_iter().map(|one| cleared(segment, one, &text)).collect()
-    } else if elasticity >= ELASTICITY && faster.low > NO_EFFECT_RATIO + doubt(less, more) {
+    } else if elasticity >= FOLLOWS_ELASTICITY && faster.low > NO_EFFECT_RATIO + doubt(less, more) {
         if given::is_idle(table, segment, less) {
             let note = SegmentVerdict::note(segment, &less.id, Severity::Info);
             let text = format!("{text}; {segment} was measured mostly idle, so it is not named for that");
@@ -161,12 +222,12 @@ fn doubt(one: &Observation, other: &Observation) -> f64 {
 
 fn cleared(segment: Segment, one: &Observation, text: &str) -> SegmentVerdict {
     let verdict = SegmentVerdict::new(segment, &one.id, Stance::Clears, Basis::State, 0.0);
-    verdict.with_evidence(text.to_owned(), "rates of observations that differ in one factor", "")
+    verdict.with_evidence(text.to_owned(), COUNTER, "")
 }
 
 fn limits(segment: Segment, one: &Observation, load: f64, text: &str) -> SegmentVerdict {
     let verdict = SegmentVerdict::new(segment, &one.id, Stance::Limits, Basis::State, load);
-    verdict.with_evidence(text.to_owned(), "rates of observations that differ in one factor", "")
+    verdict.with_evidence(text.to_owned(), COUNTER, "")
 }
 
 fn describe(one: &Observation, factor: &str) -> String {

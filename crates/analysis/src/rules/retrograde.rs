@@ -2,9 +2,9 @@
 
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
-use crate::case::table::{self, CLIENTS, ObservationTable, times};
+use crate::case::table::{self, Bracket, ObservationTable, RisingSeries, times};
+use crate::method::given;
 use crate::thresholds::{INFERRED_CONFIDENCE, NO_EFFECT_RATIO};
-use narrows_model::cell::FactorValue;
 use narrows_model::diagnosis::Severity;
 use narrows_model::{Observation, Segment};
 
@@ -14,10 +14,10 @@ pub(super) static RULE: Rule = Rule {
     slug: "retrograde",
     segment: Segment::ServerContention,
     title: "more clients reduce the rate",
-    definition: "The aggregate falls as clients, requests in flight or threads are added: they interfere with each other (locks, queues, seeks \
+    definition: "The aggregate falls as clients, requests in flight or threads are added, or several of them together: they interfere with each other (locks, queues, seeks \
                  between files, a cache that is too small for all). The rates alone do not show the cause, so the \
-                 confidence is at most 0.7. Fewer clients whose own CPU was busy while they moved less \
-                 than half the bytes of each of many idle ones are no baseline.",
+                 confidence is at most 0.7. Fewer clients whose own CPU was busy while that of the many \
+                 was not are no baseline. A server that was measured mostly idle is not named.",
     formula: "aggregate(N) < 1/1.05 x the largest aggregate of fewer clients",
     source: "Gunther, Guerrilla Capacity Planning (2007): the coherency term of the universal scalability law",
     example: "8 clients reach 112 MB/s, 32 clients 74 MB/s",
@@ -28,61 +28,13 @@ pub(super) static RULE: Rule = Rule {
 
 fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
     let Some(table) = cases.table() else { return Vec::new() };
-    let of_axis = |axis: LoadAxis<'_>| -> Vec<SegmentVerdict> {
-        axis.series(table).iter().flat_map(|series| of_series(table, axis, series)).collect()
-    };
-    let threads = table.factors().into_iter().filter(|name| OF_LOAD.contains(name)).map(LoadAxis::Factor);
-    [LoadAxis::Clients, LoadAxis::InFlight].into_iter().chain(threads).flat_map(of_axis).collect()
+    table.load_curves().iter().flat_map(|series| of_series(table, series)).collect()
 }
 
-/// Factors that are how much is asked for at once, under the names that load generators have for them.
-const OF_LOAD: [&str; 7] = ["threads", "jobs", "numjobs", "workers", "processes", "queue_depth", "iodepth"];
-
-/// What is raised along a curve.
-#[derive(Debug, Clone, Copy)]
-enum LoadAxis<'f> {
-    Clients,
-    InFlight,
-    Factor(&'f str),
-}
-
-impl LoadAxis<'_> {
-    fn series<'a>(self, table: &ObservationTable<'a>) -> Vec<Vec<&'a Observation>> {
-        match self {
-            Self::Clients => table.series(CLIENTS),
-            Self::InFlight => table.in_flight_series(),
-            Self::Factor(name) => table.series(name),
-        }
-    }
-
-    fn value(self, one: &Observation) -> Option<f64> {
-        match self {
-            Self::Clients => one.clients.map(|clients| clients as f64),
-            Self::InFlight => one.in_flight_configured,
-            Self::Factor(name) => match one.factors.get(name) {
-                Some(FactorValue::Number(number)) => Some(*number),
-                _ => None,
-            },
-        }
-    }
-
-    fn name(self) -> String {
-        match self {
-            Self::Clients => "clients".to_owned(),
-            Self::InFlight => "requests in flight".to_owned(),
-            Self::Factor(name) => name.replace('_', " "),
-        }
-    }
-}
-
-fn of_series(
-    table: &ObservationTable<'_>,
-    axis: LoadAxis<'_>,
-    series: &[&Observation],
-) -> Vec<SegmentVerdict> {
+fn of_series(table: &ObservationTable<'_>, series: &RisingSeries<'_>) -> Vec<SegmentVerdict> {
     let mut verdicts = Vec::new();
     let mut best: Option<&Observation> = None;
-    for one in series.iter().copied().filter(|one| table.modes(one).is_none()) {
+    for one in series.rows.iter().copied().filter(|one| table.modes(one).is_none()) {
         let Some(peak) = best else {
             best = Some(one);
             continue;
@@ -91,34 +43,37 @@ fn of_series(
         if faster.low >= 1.0 {
             best = Some(one);
         } else if faster.high < 1.0 / NO_EFFECT_RATIO - table::doubt_ratio(one)
-            && axis.value(one) > axis.value(peak)
+            && series.value(one) > series.value(peak)
             && !table::is_limited_by_itself(peak, one)
         {
-            let clients = |one: &Observation| axis.value(one).unwrap_or(1.0);
             let text = format!(
-                "{} {} reach {} times the rate of {} ({}, {})",
-                clients(one),
-                axis.name(),
+                "{} reach {} times the rate of {} ({}, {})",
+                series.describe(one),
                 times(faster),
-                clients(peak),
+                series.value(peak).unwrap_or(1.0),
                 peak.id,
                 one.id
             );
-            let verdict =
-                SegmentVerdict::new(RULE.segment, &one.id, Stance::Limits, Basis::State, 1.0 - faster.high);
-            // A path that nothing says to cross a network has no server that could be blamed.
-            let verdict = if table.has_network() {
-                verdict
-            } else {
-                SegmentVerdict::note(Segment::Unknown, &one.id, Severity::Warning)
-            };
-            let verdict = SegmentVerdict { severity: Severity::Warning, ..verdict }
-                .with_confidence_max(INFERRED_CONFIDENCE);
-            let text = table::with_other_differences(peak, one, text);
-            verdicts.push(verdict.with_evidence(text, "aggregates of different numbers of clients", ""));
+            verdicts.push(fallen(table, one, faster, table::with_other_differences(peak, one, text)));
         }
     }
     verdicts
+}
+
+/// What is said of `one`, whose rate fell.
+fn fallen(table: &ObservationTable<'_>, one: &Observation, faster: Bracket, text: String) -> SegmentVerdict {
+    let is_idle = given::is_idle(table, Segment::Server, one);
+    // A path that nothing says to cross a network has no server that could be blamed.
+    let verdict = if table.has_network() && !is_idle {
+        SegmentVerdict::new(RULE.segment, &one.id, Stance::Limits, Basis::State, 1.0 - faster.high)
+    } else {
+        SegmentVerdict::note(Segment::Unknown, &one.id, Severity::Warning)
+    };
+    let idle =
+        if is_idle { "; the server was measured mostly idle, so it is not named for that" } else { "" };
+    SegmentVerdict { severity: Severity::Warning, ..verdict }
+        .with_confidence_max(INFERRED_CONFIDENCE)
+        .with_evidence(text + idle, "aggregates of different numbers of clients", "")
 }
 
 #[cfg(test)]

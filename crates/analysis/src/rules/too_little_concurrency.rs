@@ -3,6 +3,7 @@
 use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
 use crate::case::Cases;
 use crate::case::table::{self, ObservationTable};
+use crate::method::curve::{self, CurveStep, StepShape};
 use crate::method::gain::RateGain;
 use crate::method::saturation::{self, LoadLine};
 use crate::method::{self, think};
@@ -28,7 +29,9 @@ pub(super) static RULE: Rule = Rule {
                  above what concurrency can give: k times as many requests give at most k times the rate. Where nothing \
                  deeper was measured, nothing is reported. For an observation only the number is known: one request at a \
                  time, if no known segment was full, with a confidence of 0.7 at most; it is cleared where another one that differs in \
-                 nothing else has more in flight and less than 1.1 times the rate.",
+                 nothing else has more in flight and less than 1.1 times the rate. Observations of several requests, threads \
+                 or jobs are limited by their number where the rate follows it: by half of what is added or more, on a \
+                 logarithmic scale.",
     formula: "in flight (rate x response time) = requested within a tenth; limits: fewer than at the knee and 1.1 x \
               the rate there, or a last doubling that adds 3 % or more; without a line of doublings: 1.1 x the rate \
               with more in flight; any such gain above two standard errors, of one rate at least in flight / (2 x operations); clears: at or above the knee; in a file \
@@ -51,7 +54,26 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
         let one = case.observation().filter(|_| case.is_single)?;
         Some(observed(one, with_more(&series, one)))
     }));
+    verdicts.extend(cases.table().map(along_curves).unwrap_or_default());
     verdicts
+}
+
+/// Observations whose rate follows what is asked for at once. One at a time is said already; each of more clients asks for
+/// no more.
+fn along_curves(table: &ObservationTable<'_>) -> Vec<SegmentVerdict> {
+    let curves = table.load_curves();
+    let own = curves.iter().filter(|series| !series.has_clients());
+    let follows = own.flat_map(|series| curve::steps(table, series)).filter(|step| {
+        let is_single = step.fewer.in_flight_configured.is_some_and(|asked| asked <= 1.0);
+        step.shape == StepShape::Follows && !is_single
+    });
+    let limits = |step: CurveStep<'_, '_>| {
+        let verdict = SegmentVerdict::new(RULE.segment, &step.fewer.id, Stance::Limits, Basis::State, 1.0);
+        let verdict = verdict.with_tier(Tier::Fallback).with_confidence_max(INFERRED_CONFIDENCE);
+        let verdict = verdict.with_relief_gain(Some(step.faster.high));
+        verdict.with_evidence(step.text(), "rates with more and more in flight", "")
+    };
+    follows.map(limits).collect()
 }
 
 fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
@@ -310,7 +332,8 @@ mod tests {
         #[test]
         fn one_at_a_time_limits_only_where_more_in_flight_were_measured_to_help() {
             assert_eq!(beside_sixteen(3.0), Segment::WorkloadConcurrency);
-            assert_eq!(beside_sixteen(1.0), Segment::Unknown);
+            // What sixteen share is full then: what the client does for them, or the device.
+            assert_eq!(beside_sixteen(1.0), Segment::Client);
         }
 
         #[test]

@@ -69,8 +69,8 @@ pub(crate) struct CheckArguments {
 /// What is printed below the options of `check`.
 pub(super) fn notes() -> String {
     format!(
-        "Without options it makes files of 1 GiB at once and writes 10 GiB in all at most, less where little is free; --plan \
-         says both for TARGET.\n--fail-if takes {FAIL_IF_FORM}.\n{SIZES}"
+        "Without options it makes files of 4 GiB at once and writes 40 GiB in all at most, less where the path takes less in 2.5 s \
+         or little is free; --plan says both for TARGET.\n--fail-if takes {FAIL_IF_FORM}.\n{SIZES}"
     )
 }
 

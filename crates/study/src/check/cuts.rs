@@ -93,7 +93,9 @@ impl PointPlanner<'_> {
                     _ => (CacheState::AsFound, SyncPolicy::AtEnd),
                 };
                 let workload = Workload { access, cache, sync, ..self.on_path(point) };
-                let once = point.op == Op::Write || cache == CacheState::Cold;
+                // What is written to memory is there: no sync follows that a bound on the bytes would have to bound.
+                let drains = point.op == Op::Write && !self.in_memory();
+                let once = drains || cache == CacheState::Cold;
                 let stop = match self.request.existing_file {
                     _ if once => self.bounded(),
                     // The first pass shows what was cached: a warm-up would hide it.

@@ -2,11 +2,17 @@
 
 use super::grid::GridPoint;
 use crate::request::{CheckRequest, ServerKind};
+use narrows_model::inventory::PathKind;
 use narrows_model::{Bytes, Target};
 
-/// On a path whose cache is dropped first a file is read or written once over: a fast device needs about a second
-/// for so much. What a slow device does not take in the time for preparation is left out of the file.
-const FILE_BYTES_ONCE: u64 = 1 << 30;
+/// On a path whose cache is dropped first a file is read or written once over: time bounds it, since what a device does not
+/// take in the time for preparation is left out of the file. A device that moves less than 2.7 GiB/s is measured for whole
+/// cells of a second and a half by so much, and one of 8 GiB/s for the half of a second below which a cell is too short.
+const FILE_BYTES_ONCE: u64 = 4 << 30;
+/// In memory the file is visited again and again, and takes the memory that the load needs.
+const FILE_BYTES_IN_MEMORY: u64 = 1 << 30;
+/// One part in so many of the memory: the file has to stay in the page cache for the cut of it, which takes half.
+const MEMORY_SHARE: u64 = 4;
 /// At an endpoint the file is visited again and again past the cache, and it may have to cross a slow network.
 const FILE_BYTES_ENDPOINT: u64 = 256 << 20;
 /// One part in so many of the free space: 5 %.
@@ -31,7 +37,7 @@ impl TestFileExtent {
         let free = request.free_bytes.map(|free| free.0);
         let existing = request.existing_file.map(|file| file.0);
         let limit = existing.or(free.map(|free| free / FREE_SHARE_MAX)).unwrap_or(u64::MAX);
-        let most = if through_endpoint(request) { FILE_BYTES_ENDPOINT } else { FILE_BYTES_ONCE };
+        let most = most(request);
         let usual = existing.or(free.map(|free| free / FREE_SHARE_USUAL)).unwrap_or(most).min(most);
         let fitting = || points.iter().filter(|point| need(**point) <= limit);
         let needed = fitting().map(|point| need(*point)).max().unwrap_or(0);
@@ -53,6 +59,17 @@ impl TestFileExtent {
             format!("needs {needs} ({blocks}) and a quarter of the free space is {limit}; free space")
         })
     }
+}
+
+/// The largest file where no point needs a larger one.
+fn most(request: &CheckRequest) -> u64 {
+    if through_endpoint(request) {
+        return FILE_BYTES_ENDPOINT;
+    }
+    let in_memory = request.path_kind == Some(PathKind::Memory);
+    let once = if in_memory { FILE_BYTES_IN_MEMORY } else { FILE_BYTES_ONCE };
+    let of_memory = request.memory_bytes.map_or(u64::MAX, |memory| memory.0 / MEMORY_SHARE);
+    once.min(of_memory.max(FILE_BYTES_ENDPOINT))
 }
 
 /// Whether requests reach the file through an endpoint, or a server of a storage protocol.

@@ -85,13 +85,13 @@ fn no_more_than_24_points_are_measured_unless_the_full_map_is_asked_for() {
 }
 
 #[test]
-fn the_file_is_a_twentieth_of_the_free_space_up_to_a_gibibyte() {
+fn the_file_is_a_twentieth_of_the_free_space_up_to_a_quarter_of_the_memory() {
     let file = |free: u64, blocks: &[u64]| {
         let blocks = Some(blocks.iter().copied().map(Bytes).collect());
         let plan = plan(&CheckRequest { free_bytes: Some(Bytes(free)), blocks, ..roomy("/srv") });
         cut(&plan, Cut::Path)[0].workload.file_bytes.0
     };
-    assert_eq!(file(100 << 30, &[4 * KIB]), 1024 * MIB);
+    assert_eq!(file(100 << 30, &[4 * KIB]), 2048 * MIB);
     assert_eq!(file(1000 * MIB, &[4 * KIB]), 50 * MIB);
     // Sixteen blocks for each of sixteen requests come before the twentieth, up to a quarter.
     assert_eq!(file(2048 * MIB, &[MIB]), 256 * MIB);
@@ -113,9 +113,9 @@ fn no_room_at_all_is_a_problem() {
 #[test]
 fn the_load_statement_says_what_the_cells_do() {
     let local = plan(&roomy("/srv")).load;
-    assert_eq!(local.file_bytes_max, Bytes(1024 * MIB));
+    assert_eq!(local.file_bytes_max, Bytes(2048 * MIB));
     // Each write of the grid visits the file once, past the page cache and through it.
-    assert_eq!(local.write_bytes_max, Some(Bytes(12 * 1024 * MIB)));
+    assert_eq!(local.write_bytes_max, Some(Bytes(12 * 2048 * MIB)));
     assert_eq!(local.touches, ["a separate test folder in /srv"]);
     // Sixteen in flight, and four clients when it is refined.
     assert_eq!(local.in_flight_max, 64);

@@ -37,7 +37,7 @@ fn bulk_of_a_local_path_is_buffered_cold_when_read_and_synced_when_written() {
             assert_eq!(cell.workload.sync, SyncPolicy::AtEnd);
         }
         // Once over, and a warm-up would use up the bytes before the window opens.
-        assert_eq!((cell.stop.bytes_max, cell.stop.warm_up_ns), (Some(Bytes(1024 * MIB)), Nanos(0)));
+        assert_eq!((cell.stop.bytes_max, cell.stop.warm_up_ns), (Some(Bytes(2048 * MIB)), Nanos(0)));
     }
 }
 
@@ -128,7 +128,7 @@ fn a_file_that_does_not_fit_memory_has_no_page_cache_cut() {
     assert!(cut(&plan, Cut::PageCache).is_empty());
     assert!(
         reason(&plan, "page-cache/read/64KiB/qd1/c1")
-            .contains("1GiB does not stay in the page cache of 300MiB")
+            .contains("256MiB does not stay in the page cache of 300MiB")
     );
 }
 
@@ -174,6 +174,27 @@ fn a_file_system_in_memory_has_no_cache_to_drop_and_no_device() {
     assert!(cut(&plan, Cut::Path).iter().all(|cell| cell.workload.cache == CacheState::AsFound));
     assert!(cut(&plan, Cut::LocalDevice).is_empty() && cut(&plan, Cut::PageCache).is_empty());
     assert!(reason(&plan, "local-device/read/4KiB/qd1/c1").contains("in memory has no device"));
+    // No cell ends with the bytes of the file: memory takes these in a tenth of a second.
+    let of_path = cut(&plan, Cut::Path);
+    assert!(of_path.iter().all(|cell| cell.stop.bytes_max.is_none() && cell.stop.warm_up_ns > Nanos(0)));
+    assert!(of_path.iter().all(|cell| cell.workload.file_bytes == Bytes(1024 * MIB)));
+}
+
+#[test]
+fn the_file_of_a_device_is_bounded_by_time_by_free_space_and_by_memory() {
+    let file_bytes = |memory: u64, free: u64| {
+        let request = CheckRequest {
+            memory_bytes: Some(Bytes(memory * MIB)),
+            free_bytes: Some(Bytes(free * MIB)),
+            path_kind: Some(PathKind::LocalDevice),
+            ..roomy("/srv")
+        };
+        cut(&plan(&request), Cut::Path)[0].workload.file_bytes.0 / MIB
+    };
+    assert_eq!(file_bytes(64 << 10, 1 << 20), 4096);
+    assert_eq!(file_bytes(8 << 10, 1 << 20), 2048);
+    assert_eq!(file_bytes(64 << 10, 20 << 10), 1024);
+    assert_eq!(file_bytes(512, 1 << 20), 256);
 }
 
 #[test]
