@@ -28,9 +28,7 @@ usage: cargo xtask COMMAND
   tidy                crate edges, effects, lengths, names, dependency count and forbidden texts
   dist                build one static binary into target/dist, limit its size, and try it
   gen-docs [--check]  write docs/reference from the registries, or say which pages differ from them
-  lab kills [--checks N] [--serves N] [--seed N]
-                      kill checks (500) and servers (200) at random moments: records stay readable, what is left is
-                      named and removed by `narrows clean`, and nothing else changes
+  lab CAMPAIGN        run a campaign that is too long for `./test`; lab --help names them
   new KIND NAME       write the skeleton of an engine, a rule, a suite or an importer that compiles and is registered
   perf [FIGURE...] [--rounds N] [--json FILE]
                       measure the release build beside fio, iperf3 and bare loops; perf --list names the figures

@@ -3,7 +3,7 @@
 //! Not here: which share is large enough to name, which is the rule's to say.
 
 use super::device;
-use crate::facts::is_behind_daemon;
+use crate::facts::{is_behind_daemon, is_on_memory};
 use crate::text;
 use crate::view::SummaryView;
 use narrows_model::counters::Role;
@@ -16,6 +16,10 @@ use narrows_model::{Cut, Segment};
 /// What the time of requests to a FUSE mount is spent on that neither a CPU of the load nor the device explains.
 const DAEMON_TIME: &str =
     "the load waited for the process that serves the file system (FUSE), and for what it waits for,";
+
+/// What threads wait for on a file system without a device, which has nothing else to wait for.
+const LOCK_TIME: &str =
+    "the load's threads waited for one another in the file system, whose writes lock the file,";
 
 /// From this share of what the device reaches alone, moved while it was busy, its time is that of its bytes: between the
 /// requests of a load that waits for each a device is idle for moments that its busy time still counts.
@@ -53,8 +57,22 @@ pub(crate) fn parts(view: &SummaryView<'_>, cell: &CellSummary) -> Option<Vec<Ti
         // A request is in the daemon's hands from the call until its answer.
         parts.extend(part(Segment::ClientDaemon, shares.other_ratio, DAEMON_TIME));
     }
+    if is_on_memory(&view.summary.hosts, cell) && cell.requested.workers > 1 {
+        add_locks(&mut parts, shares.other_ratio);
+    }
     parts.sort_by(|a, b| b.share.total_cmp(&a.share));
     Some(parts)
+}
+
+/// Adds the time in which threads were blocked by the locks of a file system to its part, which is named for the larger.
+fn add_locks(parts: &mut Vec<TimePart>, share: f64) {
+    match parts.iter_mut().find(|part| part.segment == Segment::ClientFilesystem) {
+        Some(own) => {
+            own.what = if share > own.share { LOCK_TIME } else { own.what };
+            own.share += share;
+        }
+        None => parts.extend(part(Segment::ClientFilesystem, share, LOCK_TIME)),
+    }
 }
 
 fn part(segment: Segment, share: f64, what: &'static str) -> Option<TimePart> {

@@ -3,7 +3,7 @@
 use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
 use crate::case::Cases;
 use crate::case::table::ObservationTable;
-use crate::facts::{is_behind_daemon, path_to};
+use crate::facts::{is_behind_daemon, path_or_only};
 use crate::method::cache::{self, CacheBytes, CountingPoint};
 use crate::method::{self, EvidenceSource, device, given};
 use crate::text;
@@ -82,11 +82,9 @@ fn has_local_files(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
     let client = view.summary.hosts.iter().find(|host| host.roles.contains(&Role::Client));
     let Some(inventory) = client.map(|client| &client.inventory) else { return false };
     let targets = std::iter::once(&cell.target).chain(&cell.more_targets).flat_map(Target::members);
-    // The one path that is known is that of a folder given from where the command ran, whose target is no whole path.
-    let only = inventory.path.as_ref().filter(|_| inventory.more_paths.is_empty());
     let mut kinds = targets.map(|target| {
         let Target::File { .. } = target else { return None };
-        path_to(inventory, target).or(only).map(|path| path.kind)
+        path_or_only(inventory, target).map(|path| path.kind)
     });
     cell.bytes.wire.is_none() && kinds.all(|kind| kind == Some(PathKind::LocalDevice))
 }

@@ -21,7 +21,8 @@ pub(super) static RULE: Rule = Rule {
                  on a CPU of a load through the page cache is the copies' as far as the cut memory-copy takes it for as \
                  many bytes, and the file system's (with the system calls) for the rest; past the page cache it is the \
                  client's CPU. Behind a daemon on this machine (FUSE) the time that nothing else explains is the \
-                 daemon's, with what that waits for and the device of a folder that it passes on does not explain. Each part of 30 % or more is named with its share and the most that its removal gains. \
+                 daemon's, with what that waits for and the device of a folder that it passes on does not explain. On a file \
+                 system in memory the threads of several workers have nothing to be blocked on but its locks, and that time is the file system's. Each part of 30 % or more is named with its share and the most that its removal gains. \
                  Nothing is named where more than a fifth of the time is explained by none of them. The device is its \
                  bandwidth where the bytes that it moved while it was busy come to what it reaches alone. A file system \
                  whose part is below 30 % is cleared.",
@@ -90,6 +91,7 @@ mod tests {
     use crate::testing::{builtin, named};
     use narrows_model::counters::Role;
     use narrows_model::diagnosis::Relation;
+    use narrows_model::inventory::PathKind;
     use narrows_model::summary::TimeShares;
     use narrows_model::workload::Access;
     use narrows_model::{Cut, Summary};
@@ -152,19 +154,44 @@ mod tests {
 
     /// The folder of the load is served by a process here.
     fn behind_a_daemon(on_cpu: f64, device: Option<f64>) -> Summary {
-        let mut summary = machine(on_cpu, device, |_| ());
+        on_path(PathKind::Fuse, machine(on_cpu, device, |_| ()))
+    }
+
+    fn on_path(kind: PathKind, mut summary: Summary) -> Summary {
         for path in summary.hosts.iter_mut().filter_map(|host| host.inventory.path.as_mut()) {
             path.path = "/data".to_owned();
-            path.kind = narrows_model::inventory::PathKind::Fuse;
+            path.kind = kind;
         }
         summary.diagnosis = crate::diagnose(&summary);
         summary
     }
 
     #[test]
+    fn workers_that_are_blocked_on_a_file_system_in_memory_wait_for_its_locks() {
+        let of = |workers: u32| {
+            let change = |cell: &mut CellSummary| cell.requested.workers = workers;
+            let mut summary = machine(0.1, None, change);
+            with_copies(&mut summary, 0.5);
+            on_path(PathKind::Memory, summary)
+        };
+        let locked = of(16);
+        assert_eq!(named(&locked, "bulk"), [Segment::ClientFilesystem]);
+        let text = &locked.diagnosis.limiting[0].evidence[0].text;
+        assert!(text.contains("waited for one another") && text.contains("95 % of the time"), "{text}");
+        assert_eq!(named(&of(1), "bulk"), [Segment::Unknown], "one has nobody to wait for");
+    }
+
+    #[test]
     fn what_neither_the_cpu_nor_the_device_explains_behind_fuse_is_its_daemons() {
         assert_eq!(named(&behind_a_daemon(0.15, None), "bulk"), [Segment::ClientDaemon]);
         assert_eq!(named(&behind_a_daemon(0.1, Some(0.85)), "bulk"), [Segment::Device]);
+        // A folder given from where the command ran is behind it too.
+        let mut here = behind_a_daemon(0.15, None);
+        for cell in here.cells.iter_mut().filter(|cell| cell.target.is_storage()) {
+            cell.target = narrows_model::Target::File { path: ".".into() };
+        }
+        here.diagnosis = crate::diagnose(&here);
+        assert_eq!(named(&here, "bulk"), [Segment::ClientDaemon]);
         // Without a daemon the same time is not explained.
         assert_eq!(named(&machine(0.15, None, |_| ()), "bulk"), [Segment::Unknown]);
     }

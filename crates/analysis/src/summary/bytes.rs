@@ -2,7 +2,7 @@
 
 use super::Machines;
 use crate::collect::{CellData, RoleDelta};
-use crate::facts::path_to;
+use crate::facts::path_or_only;
 use narrows_model::counters::{Combine, DiskCounters, Role};
 use narrows_model::inventory::{PathFacts, PathKind};
 use narrows_model::summary::ByteTriangle;
@@ -117,9 +117,7 @@ pub(super) fn disk<'d>(data: &'d CellData, machines: &Machines<'_>) -> Option<(&
     let targets = std::iter::once(&data.cell.target).chain(&data.cell.more_targets);
     let mut disks: Vec<&DiskCounters> = Vec::new();
     for target in targets.flat_map(Target::members) {
-        // The one path that is known is used for what is no folder of this machine, such as an endpoint's store.
-        let only = inventory.path.as_ref().filter(|_| inventory.more_paths.is_empty());
-        let path = path_to(inventory, target).or(only)?;
+        let path = path_or_only(inventory, target)?;
         let mut devices = path.devices.iter();
         let disk = devices.find_map(|device| delta.disks.iter().find(|disk| disk.name == device.name))?;
         if disks.iter().all(|known| known.name != disk.name) {

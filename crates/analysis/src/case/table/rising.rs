@@ -135,7 +135,8 @@ impl<'a> ObservationTable<'a> {
     /// Observations in which two quantities or more differ, and each step raises all of them.
     fn tied_series(&self) -> Vec<RisingSeries<'a>> {
         let axes = self.number_axes();
-        let left_out = |name: &str| axes.iter().any(|axis| *axis == RisingAxis::Factor(name));
+        let left_out =
+            |name: &str| axes.iter().any(|axis| matches!(axis, RisingAxis::Factor(known) if *known == name));
         let key = |one: &Observation| {
             let given: String =
                 axes.iter().map(|axis| if axis.value(one).is_some() { 'x' } else { '-' }).collect();
