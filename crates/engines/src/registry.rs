@@ -7,7 +7,7 @@ use crate::error::{EngineError, ErrorKind};
 use crate::files::{ConfinedFolder, Files};
 use crate::stripe::{self, StripeFactory};
 use crate::{endpoint, iscsi, mmap, nfs, null, objects, psync, sim, stdio, uring};
-use narrows_model::engine::EngineDescription;
+use narrows_model::engine::{EngineDescription, StripeSupport};
 use narrows_model::{EngineId, Target};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -123,13 +123,18 @@ impl EngineRegistry {
             }
         };
         match self.factories.get(&engine) {
-            Some(factory) if matches!(target, Target::Stripe(_)) => {
+            Some(factory) if is_cut_into_units(target, engine) => {
                 Ok(Arc::new(StripeFactory::new(Arc::clone(factory))))
             }
             Some(factory) => Ok(Arc::clone(factory)),
             None => refused(absent(target).to_owned()),
         }
     }
+}
+
+/// Whether requests for `target` are cut into the parts of its members before `engine` gets them.
+fn is_cut_into_units(target: &Target, engine: EngineId) -> bool {
+    matches!(target, Target::Stripe(_)) && engine.declaration().in_stripes == StripeSupport::ByUnits
 }
 
 /// Why a registry lacks the engines of `target`.

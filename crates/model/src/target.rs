@@ -381,7 +381,8 @@ mod tests {
     fn every_target_has_engines_of_which_the_first_is_its_default() {
         for (text, engines) in [
             ("/srv", "psync uring mmap stdio objects"),
-            ("stripe:/a,/b", "psync uring mmap stdio"),
+            ("stripe:/a,/b", "psync uring mmap stdio objects"),
+            ("stripe:tcp://a:1/disk,tcp://b:1/disk", "endpoint"),
             ("tcp://h:7300/disk", "endpoint"),
             ("null:", "null"),
             ("sim:disk", "sim"),

@@ -16,6 +16,7 @@ mod order;
 mod psync;
 mod ring;
 mod stdio;
+mod weights;
 
 pub use arrivals::Arrivals;
 pub use edges::Edges;
@@ -28,6 +29,7 @@ pub use order::Order;
 pub use psync::{PsyncCalls, PsyncOptions, VECTORS_MAX};
 pub use ring::{FeatureRequest, RingFacts, RingOptions};
 pub use stdio::{StdioCalls, StdioFlush, StdioOptions};
+pub use weights::{MEMBER_WEIGHTS_MAX, MemberWeights};
 
 /// One kind of request an engine can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 /// A folder that is ready for a suite's files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PreparedFolder {
-    /// The folders of files: one for all processes, or one for each.
+    /// The folders of files: one for all processes, one for each, or those that the files are spread over, of which some
+    /// may be the same.
     pub targets: Vec<Target>,
     /// The plan of a check of the folder, whose cuts are measured beside the suite's tests. Its seed is the run's.
     pub check: Plan,
@@ -61,6 +62,11 @@ pub trait OnFolder: Suite<Prepared = PreparedFolder> {
     /// folder.
     fn file_names(&self) -> &[String] {
         &[]
+    }
+
+    /// Folders that the files are spread over, in their order; none where all are in the run's folder.
+    fn spread_over(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     /// The mount that must contain all files.

@@ -3,17 +3,16 @@
 
 use super::machine::FolderMachine;
 use super::output_files::OutputFiles;
+use super::test_folders::{TestFolders, check_places, parents_of};
 use super::{no_folder, refused};
 use crate::args::{CheckArguments, OutputArguments};
 use crate::check::{self, PreparedCheck};
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
-use crate::measurement::{self, OutputContext, PathFound, RunExtent, RunSpec, Watch, random_u64};
-use narrows_engines::psync::TestFolder;
+use crate::measurement::{self, OutputContext, PathFound, RunExtent, RunSpec, Watch};
 use narrows_model::costs::PlanCosts;
 use narrows_model::{Bytes, Plan, Summary, Target};
 use narrows_suites::{FolderRun, PreparedFolder};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Time that the plan of the check may take whose cuts are measured: all of them, on any path.
@@ -39,9 +38,12 @@ pub(super) fn run_into(
 ) -> Result<Exit, CommandFailure> {
     let files = OutputFiles::new(run.request.output_files())?;
     check_folder(&run.dir)?;
+    let places = run.request.spread_over();
+    places.iter().try_for_each(|place| check_folder(place))?;
+    check_places(places.iter().map(PathBuf::as_path))?;
     check_mount(&run)?;
     let mut prepared = prepare(&run, context.output, watch, Some(context.console))?;
-    let mut folders = Folders::make(&run, &prepared, context)?;
+    let mut folders = TestFolders::make(&run, &prepared, context)?;
     let plan = planned(&mut run, &prepared, &folders)?;
     if context.output.plan {
         context.print_plan(&plan)?;
@@ -75,13 +77,17 @@ pub(super) fn expected_costs(
     run.cuts.server = None;
     let output = OutputArguments { plan: true, ..context.output.clone() };
     let prepared = prepare(&run, &output, watch, None)?;
-    let folders = Folders::make(&run, &prepared, OutputContext { output: &output, ..context })?;
+    let folders = TestFolders::make(&run, &prepared, OutputContext { output: &output, ..context })?;
     let plan = planned(&mut run, &prepared, &folders)?;
     Ok((PlanCosts::from_plan(&plan), prepared.resolved.inventory().host.usable_memory()))
 }
 
-fn planned(run: &mut FolderRun, prepared: &PreparedCheck, folders: &Folders) -> Result<Plan, CommandFailure> {
-    run.request.learn(&FolderMachine::new(prepared, &folders.targets, !folders.made.is_empty()));
+fn planned(
+    run: &mut FolderRun,
+    prepared: &PreparedCheck,
+    folders: &TestFolders,
+) -> Result<Plan, CommandFailure> {
+    run.request.learn(&FolderMachine::new(prepared, &folders.targets, folders.has_others()));
     let folder = PreparedFolder { targets: folders.targets.clone(), check: prepared.plan.clone() };
     run.request.plan(folder).map_err(refused)
 }
@@ -141,49 +147,6 @@ pub(super) fn check_folder(dir: &Path) -> Result<(), CommandFailure> {
     }
 }
 
-/// Where the files of processes are: in our own folder, or for each name of a file in one of our own beside it.
-struct Folders {
-    targets: Vec<Target>,
-    made: Vec<TestFolder>,
-}
-
-impl Folders {
-    fn make(
-        run: &FolderRun,
-        prepared: &PreparedCheck,
-        context: OutputContext<'_>,
-    ) -> Result<Self, CommandFailure> {
-        let parents = parents_of(run)?;
-        if parents.is_empty() {
-            let path = prepared.resolved.own_folder().unwrap_or(&run.dir).to_path_buf();
-            return Ok(Self { targets: vec![Target::File { path }], made: Vec::new() });
-        }
-        let mut all = Self { targets: Vec::new(), made: Vec::new() };
-        // Leftovers in the run's folder were listed with its check.
-        let others: BTreeSet<&PathBuf> = parents.iter().filter(|parent| **parent != run.dir).collect();
-        for leftover in others.into_iter().flat_map(|parent| measurement::leftovers(parent)) {
-            context.console.say(&leftover);
-        }
-        for parent in parents {
-            let path = if context.output.plan {
-                parent
-            } else {
-                let made = measurement::make(&parent, random_u64()?)?;
-                let path = made.path().to_path_buf();
-                all.made.push(made);
-                path
-            };
-            all.targets.push(Target::File { path });
-        }
-        Ok(all)
-    }
-
-    fn keep(&mut self) -> impl Iterator<Item = &Path> {
-        self.made.iter_mut().for_each(TestFolder::keep);
-        self.made.iter().map(TestFolder::path)
-    }
-}
-
 /// Refuses a mount that does not contain all folders of the run: unmounting it would not empty their caches.
 fn check_mount(run: &FolderRun) -> Result<(), CommandFailure> {
     let Some(mount) = run.request.mount() else { return Ok(()) };
@@ -211,25 +174,6 @@ fn check_mount_covers(mount: &str, folders: &[PathBuf]) -> Result<(), CommandFai
     Ok(())
 }
 
-/// The folders of the files that have names of their own, in their order.
-fn parents_of(run: &FolderRun) -> Result<Vec<PathBuf>, CommandFailure> {
-    run.request.file_names().iter().map(|name| parent_of(name)).collect()
-}
-
-/// The folder of a name of `-F`: the name itself if it is one, else the one that contains it.
-fn parent_of(name: &str) -> Result<PathBuf, CommandFailure> {
-    let path = Path::new(name);
-    if path.is_dir() {
-        return Ok(path.to_path_buf());
-    }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if parent.is_dir() {
-        return Ok(parent.to_path_buf());
-    }
-    let hint = "the process's file is created in the folder of its name; give one that exists";
-    Err(CommandFailure::bad_input(format!("-F {name}: {} is not a folder; {hint}", parent.display())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,16 +197,5 @@ mod tests {
             "{message}"
         );
         assert!(check(&folder.path().join("none")).unwrap_err().message().contains("No such file"));
-    }
-
-    #[test]
-    fn a_name_stands_for_the_folder_that_it_is_in() {
-        let folder = tempfile::tempdir().unwrap();
-        let inside = folder.path().join("file");
-        assert_eq!(parent_of(inside.to_str().unwrap()).unwrap(), folder.path());
-        assert_eq!(parent_of(folder.path().to_str().unwrap()).unwrap(), folder.path());
-        assert_eq!(parent_of("plain").unwrap(), Path::new("."));
-        let missing = inside.join("deeper/file");
-        assert!(parent_of(missing.to_str().unwrap()).unwrap_err().message().contains("is not a folder"));
     }
 }

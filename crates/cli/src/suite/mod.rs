@@ -11,6 +11,7 @@ mod output_files;
 mod script;
 mod serving;
 mod session;
+mod test_folders;
 mod user;
 
 use crate::args::SuiteChoice;

@@ -94,7 +94,9 @@ impl<'a> ScriptRunner<'a> {
                 ScriptStep::Say(_) | ScriptStep::Remark(_) => None,
                 ScriptStep::Write(note) => Some((&note.to, format!("{}: show", note.at))),
                 ScriptStep::Run(run) => {
-                    keep(check_location(Path::new(run.location().unwrap_or(".")), &run.at))?;
+                    for location in run.locations() {
+                        keep(check_location(Path::new(location), &run.at))?;
+                    }
                     run.to.as_ref().map(|path| (path, format!("{}: run", run.at)))
                 }
             };
@@ -129,8 +131,9 @@ impl<'a> ScriptRunner<'a> {
 
     fn one(&mut self, run: &PostmarkRun) -> Result<Exit, CommandFailure> {
         self.run_count += 1;
-        let location = PathBuf::from(run.location().unwrap_or("."));
-        check_location(&location, &run.at)?;
+        for location in run.locations() {
+            check_location(Path::new(location), &run.at)?;
+        }
         let output = self.output();
         let context = OutputContext { output: &output, ..self.context };
         let mut report_file = self.report_file(run)?;

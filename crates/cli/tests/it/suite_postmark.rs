@@ -1,5 +1,6 @@
 //! `narrows suite postmark` on this machine: its report, its records, what it leaves; scripts and mistakes in them.
 
+use crate::support::running::{Running, waited};
 use crate::support::suites::{Mistakes, with_verdict};
 use crate::support::{Seen, Surroundings, narrows, run, strangers_folder};
 use serde_json::Value;
@@ -107,6 +108,90 @@ fn a_run_with_the_default_settings_has_the_counts_that_people_know_it_by() {
     assert!(
         seen.stdout.contains("\t1.36 megabytes read (") && seen.stdout.contains("\t4.45 megabytes written (")
     );
+}
+
+/// Of both folders of [`two_locations`].
+const LOCATIONS: &str = "set location one 3\nset location +two\n";
+
+/// Two folders with files of others in them.
+fn two_locations() -> (tempfile::TempDir, Surroundings) {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["one", "two"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(name).join("1"), "theirs").unwrap();
+    }
+    let before = Surroundings::of(folder.path());
+    (folder, before)
+}
+
+#[test]
+fn several_locations_have_the_counts_of_the_original_and_nothing_is_left_in_any() {
+    let (folder, before) = two_locations();
+    let records = tempfile::tempdir().unwrap();
+    let of = |name: &str, commands: &str| {
+        let record = records.path().join(name);
+        let words = format!("--no-verdict --quiet --out {}", record.display());
+        let seen = run_script(folder.path(), &words, commands);
+        assert_eq!(seen.code, Some(0), "{seen:?}");
+        before.assert_same(folder.path());
+        let plan = fs::read_to_string(record.join("plan.json")).unwrap();
+        (seen.stdout, serde_json::from_str::<Value>(&plan).unwrap())
+    };
+    // As the packaged PostMark prints them.
+    let (report, plan) = of("weights", &format!("{LOCATIONS}set seed 1\nshow\nrun\n"));
+    assert!(report.contains("Working directories: \n\tone (weight=3)\n\ttwo (weight=1)\n"), "{report}");
+    let cell = &plan["cells"][0];
+    assert_eq!(cell["workload"]["objects"]["member_weights"], serde_json::json!([3, 1]), "{cell}");
+    let target = cell["target"].as_str().unwrap();
+    assert!(target.starts_with("stripe:one/") && target.contains(",two/"), "{target}");
+    let (report, _) = of("equal", "set location one\nset location +two\nrun\n");
+    let known =
+        ["748 created", "Creation alone: 500 files", "Mixed with transactions: 248 files", "232 read"];
+    assert_eq!(counts(&report)[..4], known, "{report}");
+    // Two names of one folder are one folder, with the draw of both.
+    let (report, plan) = of("twice", "set seed 5\nset location one\nset location +./two/../one\nrun\n");
+    assert_eq!(
+        counts(&report)[..4],
+        ["742 created", "Creation alone: 500 files", "Mixed with transactions: 242 files", "241 read"]
+    );
+    assert_eq!(plan["cells"][0]["workload"]["objects"]["member_weights"], serde_json::json!([2]));
+}
+
+#[test]
+fn a_location_that_is_missing_is_named_before_anything_is_made_in_the_others() {
+    let (folder, before) = two_locations();
+    let seen = run_script(folder.path(), "--out record", &format!("{LOCATIONS}set location +three\nrun\n"));
+    seen.assert_said(2, &["stdin:4: the location three: No such file"]).assert_no_result();
+    before.assert_same(folder.path());
+    // A plan makes nothing either, and names both.
+    let plan = run_script(folder.path(), "--no-verdict --plan", &format!("{LOCATIONS}run\n"));
+    assert!(plan.code == Some(0) && plan.stdout.contains("two"), "{plan:?}");
+    before.assert_same(folder.path());
+}
+
+#[test]
+fn a_terminate_while_files_are_in_several_locations_leaves_nothing_in_any() {
+    let (folder, before) = two_locations();
+    let script = folder.path().with_extension("script");
+    fs::write(&script, format!("{LOCATIONS}set transactions 400000\nset subdirectories 3\nrun\n")).unwrap();
+    let record = folder.path().with_extension("record");
+    let words =
+        ["suite", "postmark", script.to_str().unwrap(), "--no-verdict", "--out", record.to_str().unwrap()];
+    let mut running = Running::start(folder.path(), &words);
+    let has_files = |name: &str| {
+        let made = fs::read_dir(folder.path().join(name)).unwrap().flatten();
+        made.map(|entry| entry.path().join("objects-0-0/00001"))
+            .any(|inner| fs::read_dir(inner).is_ok_and(|mut files| files.next().is_some()))
+    };
+    assert!(waited(Duration::from_mins(1), || has_files("one") && has_files("two")));
+    running.signal("TERM");
+    running.wait_until_all_are_gone(Duration::from_secs(10));
+    // With the first phase completed there is a record, though not of a whole run.
+    let code = running.end().code;
+    assert!(matches!(code, Some(3 | 4)), "{code:?}");
+    before.assert_same(folder.path());
+    fs::remove_file(&script).unwrap();
+    drop(fs::remove_dir_all(&record));
 }
 
 #[test]
@@ -260,9 +345,13 @@ fn a_mistake_anywhere_in_a_script_is_reported_with_its_line_and_nothing_is_done(
     ];
     seen.assert_said(2, &said).assert_no_result();
     before.assert_same(folder.path());
-    let typed = run_script(folder.path(), "--out record", "set location a\nset location +b\nrun\n");
+    let typed = run_script(
+        folder.path(),
+        "--out record",
+        "set location a 2000000000\nset location +b 2000000000\nrun\n",
+    );
     typed
-        .assert_said(2, &["stdin:3:1: run: found 2 locations", "use a separate run for each of the others"])
+        .assert_said(2, &["stdin:3:1: run: found weights with the sum 4000000000", "give smaller weights"])
         .assert_no_result();
     run_script(folder.path(), "", "show\n").assert_said(0, &["no `run`: nothing is measured"]);
     run_script(folder.path(), "--out record", "run none/out.txt\n")

@@ -1,4 +1,5 @@
-//! The folder of a set of objects and the folders in it: made, opened, removed with all that is in them.
+//! The folder of a set of objects, one in each member of a stripe, and the folders in it: made, opened, removed with all
+//! that is in them.
 //!
 //! Not here: the objects themselves.
 
@@ -6,6 +7,7 @@ use super::names::folder_path;
 use crate::contract::OpenSpec;
 use crate::error::{EngineError, ErrorKind};
 use crate::files::Files;
+use narrows_model::Target;
 use rustix::fs::{AtFlags, Mode, mkdirat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{CString, OsStr};
@@ -16,11 +18,25 @@ use std::os::unix::ffi::OsStrExt;
 /// Folders that narrows makes are for their user alone.
 const PERMISSIONS: Mode = Mode::RWXU;
 
-/// The folder of the set of `spec`, with `count` folders in it that are made where they are missing.
-pub(super) fn open_set_folder(files: &Files, spec: &OpenSpec, count: u32) -> Result<OwnedFd, EngineError> {
+/// The folders of the set of `spec`, one in each member of its target, with `count` folders in each of them that are made
+/// where they are missing.
+pub(super) fn open_set_folders(
+    files: &Files,
+    spec: &OpenSpec,
+    count: u32,
+) -> Result<Vec<OwnedFd>, EngineError> {
+    spec.target.members().iter().map(|member| open_set_folder(files, spec, member, count)).collect()
+}
+
+fn open_set_folder(
+    files: &Files,
+    spec: &OpenSpec,
+    member: &Target,
+    count: u32,
+) -> Result<OwnedFd, EngineError> {
     let name = folder_name(spec)?;
-    let failed = |what, errno: Errno| failure(spec, what, errno);
-    let parent = files.folder(&spec.target)?;
+    let failed = |what, errno: Errno| failure(member, what, errno);
+    let parent = files.folder(member)?;
     if spec.create {
         make_folder(&parent, &name).map_err(|errno| failed("create a folder for objects in", errno))?;
     }
@@ -37,21 +53,28 @@ pub(super) fn inner(base: impl AsFd, folder: u32) -> Result<OwnedFd, Errno> {
     open(base, &inner_name(folder))
 }
 
-/// Removes the folder of the set of `spec` with all that is in it; one that is not there is removed already.
+/// Removes the folders of the set of `spec` with all that is in them; one that is not there is removed already. It is tried
+/// in every member of the target; the first failure is returned.
 pub(super) fn remove(files: &Files, spec: &OpenSpec) -> Result<(), EngineError> {
+    let outcomes: Vec<_> =
+        spec.target.members().iter().map(|member| remove_from(files, spec, member)).collect();
+    outcomes.into_iter().collect()
+}
+
+fn remove_from(files: &Files, spec: &OpenSpec, member: &Target) -> Result<(), EngineError> {
     let name = folder_name(spec)?;
-    let parent = files.folder(&spec.target)?;
+    let parent = files.folder(member)?;
     let base = match open(&parent, &name) {
         Err(Errno::NOENT) => return Ok(()),
-        opened => opened.map_err(|errno| failure(spec, "open the folder of objects in", errno))?,
+        opened => opened.map_err(|errno| failure(member, "open the folder of objects in", errno))?,
     };
     let left = narrows_sys::file::remove_content(&File::from(base), &|_| false);
     if !left.is_empty() {
-        return Err(EngineError::new(ErrorKind::Io, "remove objects in", spec.target.to_string())
+        return Err(EngineError::new(ErrorKind::Io, "remove objects in", member.to_string())
             .detail(format!("not removed: {}", left.join(", "))));
     }
     unlinkat(&parent, name.as_c_str(), AtFlags::REMOVEDIR)
-        .map_err(|errno| failure(spec, "remove objects in", errno))
+        .map_err(|errno| failure(member, "remove objects in", errno))
 }
 
 fn make_folder(parent: impl AsFd, name: &CString) -> Result<(), Errno> {
@@ -88,6 +111,6 @@ fn folder_name(spec: &OpenSpec) -> Result<CString, EngineError> {
     CString::new(name.as_str()).map_err(|_| refused("the name of a folder must not contain a zero byte"))
 }
 
-fn failure(spec: &OpenSpec, what: &'static str, errno: Errno) -> EngineError {
-    EngineError::from_io(what, spec.target.to_string(), errno.into())
+fn failure(target: &Target, what: &'static str, errno: Errno) -> EngineError {
+    EngineError::from_io(what, target.to_string(), errno.into())
 }

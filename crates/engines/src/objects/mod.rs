@@ -2,7 +2,8 @@
 //! in flight per worker.
 //!
 //! "Complete" means that all calls of the operation have returned: its data is in the page cache, or durable with `fsync`.
-//! What exists already is not overwritten; a put that fails leaves nothing behind.
+//! What exists already is not overwritten; a put that fails leaves nothing behind. Over a stripe of folders each file is in
+//! one of them, which follows from its number.
 //! Hot path: no allocation, no lock; names are made in a buffer that is reused. The C library allocates its `FILE` where
 //! streams are asked for.
 
@@ -13,8 +14,8 @@ use crate::slots::{SlotBuffers, checked_depth};
 use names::ObjectNames;
 use narrows_model::capabilities::{Capabilities, Completion};
 use narrows_model::engine::{self, EngineDeclaration};
-use narrows_model::units::saturate_usize;
-use narrows_model::workload::{CacheState, ObjectCalls, ObjectSet, ObjectSync};
+use narrows_model::units::{saturate_u32, saturate_usize};
+use narrows_model::workload::{CacheState, ObjectCalls, ObjectSet, ObjectSync, SYNCED_FOLDERS_MAX};
 use narrows_model::{Bytes, Effective, Target};
 use perform::{FolderWalk, Objects};
 use rustix::fs::fstat;
@@ -51,7 +52,7 @@ impl ObjectsFactory {
 impl EngineFactory for ObjectsFactory {
     fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
         // A file may be given in place of its folder; to be opened, a target must be a folder.
-        drop(self.files.folder_around(target)?);
+        target.members().iter().try_for_each(|member| self.files.folder_around(member).map(drop))?;
         Ok(INFO.capabilities())
     }
 
@@ -59,7 +60,7 @@ impl EngineFactory for ObjectsFactory {
         let depth = checked_depth(spec, INFO.queue_depth_max)?;
         files::refuse_direct(spec, INFO.no_direct_reason())?;
         let set = checked_set(spec)?;
-        let base = folders::open_set_folder(&self.files, spec, set.folders)?;
+        let members = folders::open_set_folders(&self.files, spec, set.folders)?;
         let write_block = spec.workload.block_bytes.0.max(1);
         let read_block = set.read_block_bytes.map_or(write_block, |bytes| bytes.0.max(1));
         let write_completion =
@@ -68,13 +69,13 @@ impl EngineFactory for ObjectsFactory {
             effective: Effective { write_completion, ..files::effective(INFO.name(), spec, depth, Bytes(1)) },
             slots: SlotBuffers::new(depth, write_block.max(read_block), worker.seed)?,
             performer: Objects {
-                names: ObjectNames::new(&set),
-                folders: synced_folders(spec, &set, &base)?,
+                names: ObjectNames::over_members(&set, saturate_u32(members.len() as u64)),
+                folders: synced_folders(spec, &set, &members)?,
                 walk: FolderWalk::default(),
                 write_block: saturate_usize(write_block),
                 read_block: saturate_usize(read_block),
-                stream_buffer: stream_buffer(spec, &set, &base),
-                base,
+                stream_buffer: stream_buffer(spec, &set, &members),
+                members,
                 set,
             },
             flight: SingleFlight::default(),
@@ -103,27 +104,46 @@ fn checked_set(spec: &OpenSpec) -> Result<ObjectSet, EngineError> {
         refused("the engine objects supports only operations on whole objects".to_owned())
             .hint("use put, get, append, stat or delete, or the engine psync")
     })?;
-    match set.problem() {
+    match set.problem().or_else(|| members_problem(&set, spec.target.members().len())) {
         None => Ok(set),
         Some(problem) => Err(refused(problem)),
     }
 }
 
-/// The set's folders, open, where they are synced.
-fn synced_folders(spec: &OpenSpec, set: &ObjectSet, base: &OwnedFd) -> Result<Vec<OwnedFd>, EngineError> {
+/// What is wrong with `set` over so many members, as a phrase.
+fn members_problem(set: &ObjectSet, member_count: usize) -> Option<String> {
+    let weight_count = set.member_weights.as_slice().len();
+    if weight_count != 0 && weight_count != member_count {
+        return Some(format!("{weight_count} weights for {member_count} folders"));
+    }
+    let folders = u64::from(set.folders).saturating_mul(member_count as u64);
+    (set.sync == ObjectSync::DataAndFolder && folders > u64::from(SYNCED_FOLDERS_MAX)).then(|| {
+        format!("{folders} folders in all; at most {SYNCED_FOLDERS_MAX} are possible with this sync")
+    })
+}
+
+/// The set's folders, open, where they are synced: those of one member after those of the other.
+fn synced_folders(
+    spec: &OpenSpec,
+    set: &ObjectSet,
+    members: &[OwnedFd],
+) -> Result<Vec<OwnedFd>, EngineError> {
     let count = if set.sync == ObjectSync::DataAndFolder { set.folders } else { 0 };
-    let opened = (0..count).map(|folder| folders::inner(base, folder)).collect::<Result<_, _>>();
+    let of_member = |base| (0..count).map(move |folder| folders::inner(base, folder));
+    let opened = members.iter().flat_map(of_member).collect::<Result<_, _>>();
     opened.map_err(|errno| {
         EngineError::from_io("open a folder of objects in", spec.target.to_string(), errno.into())
     })
 }
 
-/// The buffer of streams: of the size that the C library would give them, the block of the file system, or as asked.
-fn stream_buffer(spec: &OpenSpec, set: &ObjectSet, base: &OwnedFd) -> Vec<u8> {
+/// The buffer of streams: of the size that the C library would give them, the block of the first folder's file system, or as
+/// asked.
+fn stream_buffer(spec: &OpenSpec, set: &ObjectSet, members: &[OwnedFd]) -> Vec<u8> {
     if set.calls != ObjectCalls::Streams {
         return Vec::new();
     }
-    let usual = || fstat(base).map_or(0, |status| u64::try_from(status.st_blksize).unwrap_or(0));
+    let status = members.first().and_then(|base| fstat(base).ok());
+    let usual = || status.map_or(0, |status| u64::try_from(status.st_blksize).unwrap_or(0));
     let bytes = spec.workload.stdio.buffer_bytes.map_or_else(usual, |bytes| bytes.0);
     vec![0; saturate_usize(bytes)]
 }

@@ -5,7 +5,7 @@
 //! Hot path: no allocation.
 
 use narrows_model::units::{saturate_u32, saturate_usize};
-use narrows_model::workload::{NameForm, ObjectSet, Spread};
+use narrows_model::workload::{MemberWeights, NameForm, ObjectSet, Spread};
 use narrows_sys::entropy::member_seed;
 use narrows_sys::file::ShortPath;
 use std::ffi::CStr;
@@ -26,8 +26,10 @@ const PATH_BYTES: usize = FOLDER_BYTES + HEX_DIGITS + LETTER_COUNT_MAX + 1;
 const TOGETHER: u32 = 32;
 /// What distinguishes the folder's draw of an object from that of its letters.
 const FOLDER_DRAW: u64 = 0x5F0_1DE2;
+/// What distinguishes the draw of the member of a stripe from both.
+const MEMBER_DRAW: u64 = 0x3E3_BE25;
 
-/// Makes the paths of a set's objects, relative to its folder.
+/// Makes the paths of a set's objects, relative to its folder, or that of the member of a stripe which each is on.
 #[derive(Debug)]
 pub struct ObjectNames {
     form: PathPattern,
@@ -46,18 +48,28 @@ struct PathPattern {
     folders: u32,
     /// Consecutive numbers that are in one folder.
     in_folder: u64,
+    /// Members of a stripe of folders; 1 without one.
+    member_count: u32,
+    weights: MemberWeights,
 }
 
 impl ObjectNames {
-    /// Those of `set`.
+    /// Those of `set` in one folder.
     #[must_use]
     pub fn new(set: &ObjectSet) -> Self {
+        Self::over_members(set, 1)
+    }
+
+    /// Those of `set` over so many members of a stripe of folders.
+    pub(super) fn over_members(set: &ObjectSet, member_count: u32) -> Self {
         let form = PathPattern {
             names: set.names,
             spread: set.spread,
             seed: set.seed,
             folders: set.folders,
             in_folder: set.count.div_ceil(u64::from(set.folders.max(1))).max(1),
+            member_count,
+            weights: set.member_weights,
         };
         Self { form, made: [ShortPath::EMPTY; TOGETHER as usize], first_made: 0, made_count: 0 }
     }
@@ -65,6 +77,12 @@ impl ObjectNames {
     /// The folder of an object, from 0; `None` where the set's own has no folders.
     pub(super) fn folder_of(&self, number: u32) -> Option<u32> {
         self.form.folder_of(number)
+    }
+
+    /// The member of the stripe that an object is on, from 0.
+    #[inline]
+    pub(super) fn member_of(&self, number: u32) -> usize {
+        if self.form.member_count > 1 { self.form.drawn_member(number) } else { 0 }
     }
 
     /// The path of an object.
@@ -94,11 +112,22 @@ impl PathPattern {
         let last = self.folders.checked_sub(1)?;
         Some(match self.spread {
             Spread::InOrder => saturate_u32(u64::from(number) / self.in_folder).min(last),
-            Spread::Scattered => {
-                let drawn = member_seed(self.seed ^ FOLDER_DRAW, u64::from(number)) >> 32;
-                saturate_u32((drawn * u64::from(self.folders)) >> 32)
-            }
+            Spread::Scattered => self.drawn_below(FOLDER_DRAW, number, self.folders),
         })
+    }
+
+    fn drawn_member(&self, number: u32) -> usize {
+        if self.weights.is_empty() {
+            return self.drawn_below(MEMBER_DRAW, number, self.member_count) as usize;
+        }
+        self.weights.owner_of(self.drawn_below(MEMBER_DRAW, number, self.weights.sum()))
+    }
+
+    /// A number below `count` that is drawn for the object of this number; `purpose` distinguishes the draws of one object.
+    #[inline]
+    fn drawn_below(&self, purpose: u64, number: u32, count: u32) -> u32 {
+        let drawn = member_seed(self.seed ^ purpose, u64::from(number)) >> 32;
+        saturate_u32((drawn * u64::from(count)) >> 32)
     }
 
     /// Writes the path of a number; returns its length in bytes.
@@ -238,5 +267,30 @@ mod tests {
         (0..10_000).for_each(|number| counts[names.folder_of(number).unwrap() as usize] += 1);
         // Five standard deviations of a share of a tenth.
         assert!(counts.iter().all(|count| count.abs_diff(1000) < 150), "{counts:?}");
+    }
+
+    #[test]
+    fn each_member_gets_its_weight_of_the_objects_whatever_folder_they_are_in() {
+        let weights = MemberWeights::new(&[3, 1, 6]).unwrap();
+        for (member_weights, shares) in
+            [(MemberWeights::default(), [3333_u32, 3333, 3333]), (weights, [3000, 1000, 6000])]
+        {
+            let set =
+                ObjectSet { folders: 2, spread: Spread::Scattered, member_weights, ..ObjectSet::default() };
+            let names = ObjectNames::over_members(&set, 3);
+            let mut counts = [[0_u32; 2]; 3];
+            for number in 0..10_000 {
+                counts[names.member_of(number)][names.folder_of(number).unwrap() as usize] += 1;
+            }
+            // Five standard deviations of a half.
+            let halves = counts.iter().zip(shares);
+            let near = |count: u32, share: u32| count.abs_diff(share / 2) < 250;
+            assert!(
+                halves.clone().all(|(one, share)| near(one[0], share) && near(one[1], share)),
+                "{counts:?}"
+            );
+        }
+        let alone = ObjectSet { member_weights: weights, ..ObjectSet::default() };
+        assert_eq!(ObjectNames::new(&alone).member_of(7), 0);
     }
 }

@@ -30,9 +30,9 @@ const READ_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::
 pub(super) struct Objects {
     pub(super) set: ObjectSet,
     pub(super) names: ObjectNames,
-    /// The set's folder.
-    pub(super) base: OwnedFd,
-    /// Its folders, where they are synced; else they are not kept open.
+    /// The set's folder in each member of the target.
+    pub(super) members: Vec<OwnedFd>,
+    /// The folders in them, where they are synced; else they are not kept open.
     pub(super) folders: Vec<OwnedFd>,
     pub(super) walk: FolderWalk,
     /// Bytes of each call that writes.
@@ -43,13 +43,14 @@ pub(super) struct Objects {
     pub(super) stream_buffer: Vec<u8>,
 }
 
-/// Visits a set's folders as their file system lists them.
+/// Visits a set's folders as their file system lists them, one member after the other.
 #[derive(Debug, Default)]
 pub(super) struct FolderWalk {
     listing: Listing,
     /// The folder that is listed; `None` before the first.
     folder: Option<OwnedFd>,
-    next_folder: u32,
+    /// Counted through the folders of all members.
+    next_folder: u64,
 }
 
 impl FolderWalk {
@@ -57,13 +58,13 @@ impl FolderWalk {
     fn with_next<T>(
         &mut self,
         folder_count: u32,
-        base: &OwnedFd,
+        members: &[OwnedFd],
         act: impl FnOnce(BorrowedFd<'_>, &CStr) -> Result<T, Call>,
     ) -> Result<T, Call> {
         // Bounded: each turn begins another folder of the set.
         loop {
             let Some(folder) = &self.folder else {
-                self.folder = Some(self.begin_next(folder_count, base)?);
+                self.folder = Some(self.begin_next(folder_count, members)?);
                 continue;
             };
             match self.listing.next_name(folder) {
@@ -74,11 +75,12 @@ impl FolderWalk {
         }
     }
 
-    fn begin_next(&mut self, folder_count: u32, base: &OwnedFd) -> Result<OwnedFd, Call> {
-        if self.next_folder >= folder_count.max(1) {
+    fn begin_next(&mut self, folder_count: u32, members: &[OwnedFd]) -> Result<OwnedFd, Call> {
+        let in_member = u64::from(folder_count.max(1));
+        let Some(base) = members.get(saturate_usize(self.next_folder / in_member)) else {
             return Err(Call::NOENT);
-        }
-        let index = self.next_folder;
+        };
+        let index = saturate_u32(self.next_folder % in_member);
         self.next_folder += 1;
         self.listing.restart();
         match folder_count {
@@ -92,18 +94,21 @@ impl FolderWalk {
 impl Objects {
     fn put(&mut self, request: &IoRequest, block: &[u8]) -> Result<u32, Call> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = openat(&self.base, self.names.path_of(request.object), flags, PERMISSIONS)?;
+        let base = &self.members[self.names.member_of(request.object)];
+        let file = openat(base, self.names.path_of(request.object), flags, PERMISSIONS)?;
         let stored = self.store(file, request, block, true);
         if stored.is_err() {
             // An object is there as a whole or not at all.
-            let _ = unlinkat(&self.base, self.names.path_of(request.object), AtFlags::empty());
+            let base = &self.members[self.names.member_of(request.object)];
+            let _ = unlinkat(base, self.names.path_of(request.object), AtFlags::empty());
         }
         stored
     }
 
     fn append(&mut self, request: &IoRequest, block: &[u8]) -> Result<u32, Call> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = openat(&self.base, self.names.path_of(request.object), flags, Mode::empty())?;
+        let base = &self.members[self.names.member_of(request.object)];
+        let file = openat(base, self.names.path_of(request.object), flags, Mode::empty())?;
         self.store(file, request, block, false)
     }
 
@@ -134,13 +139,13 @@ impl Objects {
     }
 
     fn get(&mut self, request: &IoRequest, block: &mut [u8]) -> Result<u32, Call> {
-        let path = self.names.path_of(request.object);
-        let file = openat(&self.base, path, READ_FLAGS, Mode::empty())?;
+        let base = &self.members[self.names.member_of(request.object)];
+        let file = openat(base, self.names.path_of(request.object), READ_FLAGS, Mode::empty())?;
         load(self.set.calls, &mut self.stream_buffer, file, request.length_bytes, block)
     }
 
     fn stat(&mut self, request: &IoRequest, block: &mut [u8]) -> Result<u32, Call> {
-        let Self { set, names, base, walk, stream_buffer, .. } = self;
+        let Self { set, names, members, walk, stream_buffer, .. } = self;
         let mut look = |folder: BorrowedFd<'_>, name: &CStr| {
             let status = statat(folder, name, AtFlags::empty())?;
             let length_bytes = saturate_u32(u64::try_from(status.st_size).unwrap_or(0));
@@ -151,20 +156,21 @@ impl Objects {
             load(set.calls, stream_buffer, file, length_bytes, block)
         };
         match request.object {
-            OBJECT_LISTED => walk.with_next(set.folders, base, look),
-            number => look(base.as_fd(), names.path_of(number)),
+            OBJECT_LISTED => walk.with_next(set.folders, members, look),
+            number => look(members[names.member_of(number)].as_fd(), names.path_of(number)),
         }
     }
 
     fn delete(&mut self, request: &IoRequest) -> Result<u32, Call> {
         let syncs = self.set.sync == ObjectSync::DataAndFolder;
         if request.object == OBJECT_LISTED {
-            return self.walk.with_next(self.set.folders, &self.base, |folder, name| {
+            return self.walk.with_next(self.set.folders, &self.members, |folder, name| {
                 unlinkat(folder, name, AtFlags::empty())?;
                 if syncs { fsync(folder).map(|()| 0) } else { Ok(0) }
             });
         }
-        unlinkat(&self.base, self.names.path_of(request.object), AtFlags::empty())?;
+        let base = &self.members[self.names.member_of(request.object)];
+        unlinkat(base, self.names.path_of(request.object), AtFlags::empty())?;
         self.synced_folder(request.object).map_or(Ok(()), fsync).map(|()| 0)
     }
 
@@ -173,8 +179,9 @@ impl Objects {
         if self.set.sync != ObjectSync::DataAndFolder {
             return None;
         }
-        let index = self.names.folder_of(number).map_or(0, |folder| folder as usize);
-        Some(self.folders.get(index).unwrap_or(&self.base))
+        let member = self.names.member_of(number);
+        let Some(folder) = self.names.folder_of(number) else { return self.members.get(member) };
+        self.folders.get(member * self.set.folders as usize + folder as usize)
     }
 }
 
@@ -240,7 +247,7 @@ impl Perform for Objects {
             Op::Stat => self.stat(request, &mut block[..read]),
             Op::Delete => self.delete(request),
             // Names have no file of their own to be synced by.
-            Op::Sync => syncfs(&self.base).map(|()| 0),
+            Op::Sync => self.members.iter().try_for_each(syncfs).map(|()| 0),
             _ => Err(Call::INVAL),
         };
         // Once an operation, in front of the returns that lead back to the load; more often gained nothing.

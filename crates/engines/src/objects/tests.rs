@@ -4,7 +4,7 @@ use super::*;
 use crate::clock::Tick;
 use crate::conformance::worker;
 use crate::request::{Completions, IoRequest, OBJECT_LISTED, Slot};
-use narrows_model::workload::{Access, NameForm};
+use narrows_model::workload::{Access, MemberWeights, NameForm};
 use narrows_model::{Op, Workload};
 use narrows_sys::denied_calls::{DeniedCall, deny_in_this_thread};
 use rustix::io::Errno as Call;
@@ -204,6 +204,69 @@ fn a_set_is_removed_with_its_folders_and_nothing_else_is() {
     std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("set")).unwrap();
     assert!(factory.remove(&spec(folder.path(), ObjectSet::default())).is_err());
     assert!(elsewhere.path().join("theirs").exists());
+}
+
+/// Two folders and a set over both, all of it in `folder`.
+fn stripe_spec(folder: &Path, set: ObjectSet) -> OpenSpec {
+    let members = ["one", "two"].map(|name| folder.join(name));
+    members.iter().for_each(|member| fs::create_dir_all(member).unwrap());
+    let [one, two] = members.map(|member| member.to_str().unwrap().to_owned());
+    OpenSpec { target: format!("stripe:{one},{two}").parse().unwrap(), ..spec(folder, set) }
+}
+
+#[test]
+fn over_a_stripe_each_object_is_in_one_folder_where_every_operation_finds_it() {
+    let weights = MemberWeights::new(&[1, 3]).unwrap();
+    for (folders, sync) in [(0, ObjectSync::None), (3, ObjectSync::DataAndFolder)] {
+        let folder = tempfile::tempdir().unwrap();
+        let set = ObjectSet { folders, sync, count: 400, member_weights: weights, ..ObjectSet::default() };
+        let spec = stripe_spec(folder.path(), set);
+        let mut engine = open(&spec);
+        let engine = engine.as_mut();
+        for number in 0..400 {
+            assert_eq!(ask(engine, Op::Put, number, 100), Ok(100));
+        }
+        let stored = ["one", "two"].map(|member| files(&folder.path().join(member)).len());
+        assert_eq!(stored.iter().sum::<usize>(), 400);
+        // Five standard deviations of a quarter.
+        assert!(stored[0].abs_diff(100) < 45, "{stored:?}");
+        for number in 0..400 {
+            assert_eq!(ask(engine, Op::Append, number, 20), Ok(20));
+            assert_eq!(ask(engine, Op::Get, number, 120), Ok(120));
+            assert_eq!(ask(engine, Op::Stat, number, 0), Ok(0));
+        }
+        assert_eq!(ask(engine, Op::Sync, 0, 0), Ok(0));
+        let listed = (0..400).filter(|_| ask(engine, Op::Stat, OBJECT_LISTED, 0).is_ok()).count();
+        assert_eq!((listed, ask(engine, Op::Stat, OBJECT_LISTED, 0).is_err()), (400, true));
+        for number in 0..400 {
+            assert_eq!(ask(engine, Op::Delete, number, 0), Ok(0));
+        }
+        assert_eq!(files(folder.path()), BTreeMap::new());
+        ObjectsFactory::unconfined().remove(&spec).unwrap();
+        assert_eq!(
+            ["one", "two"].map(|member| fs::read_dir(folder.path().join(member)).unwrap().count()),
+            [0, 0]
+        );
+    }
+}
+
+#[test]
+fn a_set_over_a_stripe_is_refused_with_other_weights_than_members_or_too_many_open_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |set: ObjectSet| {
+        let refused = ObjectsFactory::unconfined().open(&stripe_spec(folder.path(), set), &worker());
+        refused.err().unwrap().to_string()
+    };
+    let weights = MemberWeights::new(&[1, 2, 3]).unwrap();
+    let message = said(ObjectSet { member_weights: weights, ..ObjectSet::default() });
+    assert!(message.contains("3 weights for 2 folders"), "{message}");
+    let message = said(ObjectSet { folders: 200, sync: ObjectSync::DataAndFolder, ..ObjectSet::default() });
+    assert!(message.contains("400 folders in all"), "{message}");
+    // A member that is gone is an error that names it.
+    let spec = stripe_spec(folder.path(), ObjectSet::default());
+    fs::remove_dir(folder.path().join("two")).unwrap();
+    let refused = ObjectsFactory::unconfined().open(&spec, &worker()).err().unwrap().to_string();
+    assert!(refused.contains("/two") && !refused.contains("stripe:"), "{refused}");
 }
 
 #[test]

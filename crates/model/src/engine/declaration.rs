@@ -14,8 +14,8 @@ pub struct EngineDeclaration {
     pub description: EngineDescription,
     /// Targets that it serves.
     pub serves: Serves,
-    /// Whether it also serves stripes of these targets.
-    pub in_stripes: bool,
+    /// How it also serves stripes of these targets.
+    pub in_stripes: StripeSupport,
     /// Operations that it can be asked for; a target may grant fewer.
     pub ops: &'static [Op],
     /// Most requests in flight of one worker; 1 for a synchronous engine.
@@ -84,6 +84,17 @@ pub enum Serves {
     Simulated,
     /// Targets of a scheme that no other engine serves.
     Scheme(Scheme),
+}
+
+/// What an engine distributes over the members of a stripe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StripeSupport {
+    /// Nothing: it serves no stripes.
+    None,
+    /// Units of each object, which is cut into one part for each member.
+    ByUnits,
+    /// Whole objects, each of which is on one member: the engine itself chooses it.
+    ByObjects,
 }
 
 /// A scheme of targets: `NAME:REST`.

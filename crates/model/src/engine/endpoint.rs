@@ -1,6 +1,6 @@
 //! The engine `endpoint`: requests to a `narrows serve` endpoint over TCP.
 
-use super::{DirectAccess, EngineDeclaration, EngineDescription, EngineId, Serves};
+use super::{DirectAccess, EngineDeclaration, EngineDescription, EngineId, Serves, StripeSupport};
 use crate::capabilities::Completion;
 use crate::workload::Op;
 
@@ -17,7 +17,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         example: "tcp://storage:7300/disk",
     },
     serves: Serves::Endpoints,
-    in_stripes: true,
+    in_stripes: StripeSupport::ByUnits,
     ops: &[Op::Read, Op::Write, Op::Sync, Op::Send, Op::Receive],
     queue_depth_max: 4096,
     direct: DirectAccess::ByTarget,

@@ -1,6 +1,6 @@
 //! The engine `mmap`: copies from and into a mapped file.
 
-use super::{DirectAccess, EngineDeclaration, EngineDescription, EngineId, Serves};
+use super::{DirectAccess, EngineDeclaration, EngineDescription, EngineId, Serves, StripeSupport};
 use crate::capabilities::Completion;
 use crate::workload::Op;
 
@@ -19,7 +19,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         example: "/srv/data",
     },
     serves: Serves::Paths,
-    in_stripes: true,
+    in_stripes: StripeSupport::ByUnits,
     ops: &[Op::Read, Op::Write, Op::Sync, Op::Trim],
     queue_depth_max: 1,
     direct: DirectAccess::Refused("a mapped file is accessed only through the page cache"),

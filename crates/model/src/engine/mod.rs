@@ -26,7 +26,8 @@ pub mod uring;
 // new engine: module
 
 pub use declaration::{
-    ClashText, DirectAccess, EngineClash, EngineDeclaration, EngineDescription, ProtocolProbe, Scheme, Serves,
+    ClashText, DirectAccess, EngineClash, EngineDeclaration, EngineDescription, ProtocolProbe, Scheme,
+    Serves, StripeSupport,
 };
 pub use option::{EngineOption, EngineOptions, OptionKind, OptionTable};
 
@@ -94,7 +95,7 @@ impl EngineId {
     pub fn serves(self, target: &Target) -> bool {
         let declared = self.declaration();
         match (declared.serves, target.form()) {
-            _ if matches!(target, Target::Stripe(_)) && !declared.in_stripes => false,
+            _ if matches!(target, Target::Stripe(_)) && declared.in_stripes == StripeSupport::None => false,
             (Serves::Paths, Target::File { .. })
             | (Serves::Endpoints, Target::Tcp { .. })
             | (Serves::Null, Target::Null { .. })

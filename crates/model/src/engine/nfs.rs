@@ -2,7 +2,7 @@
 
 use super::{
     DirectAccess, EngineDeclaration, EngineDescription, EngineId, EngineOption, OptionKind, OptionTable,
-    ProtocolProbe, Scheme, Serves,
+    ProtocolProbe, Scheme, Serves, StripeSupport,
 };
 use crate::capabilities::Completion;
 use crate::target::nfs::{FORM, NfsAddress};
@@ -28,7 +28,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         form: FORM,
         check: |rest| NfsAddress::parse(rest).map(drop),
     }),
-    in_stripes: false,
+    in_stripes: StripeSupport::None,
     ops: &[Op::Read, Op::Write, Op::Sync, Op::Ping],
     queue_depth_max: 1024,
     direct: DirectAccess::Refused("no request passes a page cache of this machine"),

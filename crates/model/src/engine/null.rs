@@ -1,6 +1,6 @@
 //! The engine `null`: completes every request at once.
 
-use super::{DirectAccess, EngineDeclaration, EngineDescription, EngineId, Serves};
+use super::{DirectAccess, EngineDeclaration, EngineDescription, EngineId, Serves, StripeSupport};
 use crate::capabilities::Completion;
 use crate::workload::Op;
 
@@ -16,7 +16,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         example: "null:",
     },
     serves: Serves::Null,
-    in_stripes: true,
+    in_stripes: StripeSupport::ByUnits,
     ops: &[
         Op::Read,
         Op::Write,

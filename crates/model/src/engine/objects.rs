@@ -1,15 +1,15 @@
 //! The engine `objects`: whole files by name.
 
-use super::{DirectAccess, EngineDeclaration, EngineDescription, EngineId, Serves};
+use super::{DirectAccess, EngineDeclaration, EngineDescription, EngineId, Serves, StripeSupport};
 use crate::capabilities::Completion;
 use crate::workload::Op;
 
-/// The declaration. It serves no stripes: a whole object has no blocks that could be distributed.
+/// The declaration. Over a stripe it distributes whole objects, and ignores the stripe's unit.
 pub const DECLARATION: EngineDeclaration = EngineDeclaration {
     id: EngineId::Objects,
     description: EngineDescription {
         title: "whole files by name: created, read, appended to, stat, deleted",
-        targets: "PATH file:PATH, a folder",
+        targets: "PATH file:PATH, a folder; stripe:PATH,PATH, several",
         completion: "all calls of the operation have returned; data is in the page cache, or durable where it is \
                      synced (fsync, or syncfs at the end)",
         advice: "none: each file is opened and closed by every operation",
@@ -18,7 +18,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         example: "/srv/data",
     },
     serves: Serves::Paths,
-    in_stripes: false,
+    in_stripes: StripeSupport::ByObjects,
     ops: &[Op::Put, Op::Get, Op::Append, Op::Stat, Op::Delete, Op::Sync],
     queue_depth_max: 1,
     direct: DirectAccess::Refused("whole files are read and written through the page cache"),

@@ -2,7 +2,7 @@
 
 use super::{
     ClashText, DirectAccess, EngineClash, EngineDeclaration, EngineDescription, EngineId, EngineOption,
-    OptionKind, OptionTable, Serves,
+    OptionKind, OptionTable, Serves, StripeSupport,
 };
 use crate::capabilities::Completion;
 use crate::workload::{Op, PsyncCalls, VECTORS_MAX, Workload};
@@ -21,7 +21,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         example: "/srv/data",
     },
     serves: Serves::Paths,
-    in_stripes: true,
+    in_stripes: StripeSupport::ByUnits,
     ops: &[Op::Read, Op::Write, Op::Sync, Op::Trim],
     queue_depth_max: 1,
     direct: DirectAccess::ByTarget,

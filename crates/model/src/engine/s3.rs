@@ -2,7 +2,7 @@
 
 use super::{
     DirectAccess, EngineDeclaration, EngineDescription, EngineId, EngineOption, OptionKind, OptionTable,
-    ProtocolProbe, Scheme, Serves,
+    ProtocolProbe, Scheme, Serves, StripeSupport,
 };
 use crate::capabilities::Completion;
 use crate::target::s3::{FORM, S3Address};
@@ -28,7 +28,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         example: "s3://bucket/prefix?endpoint=http://storage:7070",
     },
     serves: Serves::Scheme(Scheme { name: "s3", form: FORM, check: |rest| S3Address::parse(rest).map(drop) }),
-    in_stripes: false,
+    in_stripes: StripeSupport::None,
     ops: &[Op::Read, Op::Put, Op::Get, Op::Stat, Op::Delete, Op::Ping],
     queue_depth_max: QUEUE_DEPTH_MAX,
     direct: DirectAccess::Refused("no request passes a page cache of this machine"),

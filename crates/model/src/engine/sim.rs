@@ -1,6 +1,6 @@
 //! The engine `sim`: completes requests when a declared machine would.
 
-use super::{DirectAccess, EngineDeclaration, EngineDescription, EngineId, Serves};
+use super::{DirectAccess, EngineDeclaration, EngineDescription, EngineId, Serves, StripeSupport};
 use crate::capabilities::Completion;
 use crate::workload::Op;
 
@@ -16,7 +16,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         example: "sim:gigabit-nfs",
     },
     serves: Serves::Simulated,
-    in_stripes: false,
+    in_stripes: StripeSupport::None,
     ops: &[Op::Read, Op::Write, Op::Sync, Op::Send, Op::Receive],
     queue_depth_max: 4096,
     direct: DirectAccess::Yes,

@@ -3,14 +3,12 @@
 //! Text form and what may be a member only; the engine decides where a block is stored.
 
 use super::{Layer, Target};
-use crate::engine::EngineId;
+use crate::engine::{EngineId, StripeSupport};
 use crate::size::parse_size;
 use crate::units::Bytes;
 use std::fmt::{self, Write};
 use std::mem::discriminant;
 
-/// The unit where none is given: the usual one of striped file systems.
-const UNIT_BYTES: Bytes = Bytes(64 << 10);
 /// Units are whole sectors: below that a member could not be written past a page cache.
 const SECTOR_BYTES: u64 = 512;
 /// Largest unit: beyond it no request would ever meet two members.
@@ -35,6 +33,9 @@ pub struct Stripe {
 }
 
 impl Stripe {
+    /// The unit where none is given: the usual one of striped file systems.
+    pub const UNIT_BYTES: Bytes = Bytes(64 << 10);
+
     /// A stripe over `members` with units of `unit_bytes`; of `peer_depth` the most requests that one worker has in
     /// flight at one member, `None` for as many as its queue is deep.
     ///
@@ -98,7 +99,7 @@ fn check_members(members: &[Target]) -> Result<(), String> {
                 return refused("behind a proxy, which leads to only one endpoint");
             }
             Target::Sim { .. } => return refused("a simulated machine, which is a whole path already"),
-            Target::Scheme { engine, .. } if !engine.declaration().in_stripes => {
+            Target::Scheme { engine, .. } if engine.declaration().in_stripes == StripeSupport::None => {
                 return refused("whose engine does not support stripes");
             }
             _ => {}
@@ -172,7 +173,7 @@ pub(super) fn parse(rest: &str) -> Result<Stripe, String> {
             return Err(format!("has the key `{key}` twice"));
         }
     }
-    Stripe::new(members, unit_bytes.unwrap_or(UNIT_BYTES), peer_depth)
+    Stripe::new(members, unit_bytes.unwrap_or(Stripe::UNIT_BYTES), peer_depth)
 }
 
 fn member(number: usize, text: &str) -> Result<Target, String> {

@@ -3,7 +3,7 @@
 //!
 //! Not here: which operation a cell does and in which order, which are the workload's.
 
-use super::{Op, OpShare};
+use super::{MemberWeights, Op, OpShare};
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -133,6 +133,10 @@ pub struct ObjectSet {
     pub folders: u32,
     /// How they are spread over the folders.
     pub spread: Spread,
+    /// Over the members of a stripe of folders they are spread by these weights; empty for equal ones, and where there is
+    /// one folder alone.
+    #[serde(skip_serializing_if = "MemberWeights::is_empty")]
+    pub member_weights: MemberWeights,
     /// How their names are made.
     pub names: NameForm,
     /// Seed of sizes, names and transactions.
@@ -161,6 +165,7 @@ impl Default for ObjectSet {
             max_bytes: Bytes(0),
             folders: 0,
             spread: Spread::InOrder,
+            member_weights: MemberWeights::default(),
             names: NameForm::Number,
             seed: 0,
             draws: ObjectDraws::Own,

@@ -30,7 +30,8 @@ fn measured<'p>(
     columns.into_iter().filter(|column| points.iter().any(|point| point.column == *column))
 }
 
-/// The blocks as the original prints them; a cell that was left out is 0.
+/// The blocks as the original prints them: every record size that was asked for, in auto mode up to the largest; the row of
+/// a file ends with the last record that fits into it, and a cell that was left out is 0.
 pub(super) fn blocks(points: &[IozonePoint], request: &Request) -> String {
     let title = |column: &IozoneColumn| format!("{} report", column.report);
     let figure = |point: Option<&IozonePoint>| {
@@ -56,7 +57,7 @@ fn text(
     title: impl Fn(&IozoneColumn) -> String,
     figure: impl Fn(Option<&IozonePoint>) -> String,
 ) -> String {
-    let axes = SheetAxes::new(points);
+    let axes = SheetAxes { records: request.records_kb(), ..SheetAxes::new(points) };
     let mut out = String::new();
     for column in measured(points, request) {
         // Writing into a string cannot fail.
@@ -67,7 +68,7 @@ fn text(
         out.push('\n');
         for file in &axes.files {
             let _ = write!(out, "\"{file}\"  ");
-            for record in &axes.records {
+            for record in axes.records.iter().filter(|record| *record <= file) {
                 out += &figure(at(points, column, *file, *record));
             }
             out.push('\n');
@@ -114,12 +115,26 @@ fn unit_heading(unit: FigureUnit) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{request, surface};
+    use super::super::testing::{point_of, request, surface};
     use super::*;
+
+    /// The records of [`surface`].
+    const SURFACE: &str = "-a -r 16 -r 64 -r 256 -r 1024 -i 0";
+
+    #[test]
+    fn auto_mode_has_every_record_and_a_row_those_that_fit_into_its_file() {
+        let points =
+            [point_of("write", 64, 4, 1e6), point_of("write", 64, 64, 2e6), point_of("write", 128, 8, 3e6)];
+        // As IOzone 3.489 prints it.
+        let printed = "\n\"Writer report\"\n        \"4\"  \"8\"  \"16\"  \"32\"  \"64\"  \"128\"  \"256\"  \"512\"  \
+                       \"1024\"  \"2048\"  \"4096\"  \"8192\"  \"16384\"\n\"64\"   1000000  0  0  0  2000000 \n\"128\"   \
+                       0  3000000  0  0  0  0 \n";
+        assert_eq!(blocks(&points, &request("-R -a -n 64 -g 128 -i 0 -+n")), printed);
+    }
 
     #[test]
     fn blocks_are_the_originals_and_cells_left_out_are_nothing() {
-        insta::assert_snapshot!("blocks", blocks(&surface(), &request("-a -i 0 -i 1 -R")));
+        insta::assert_snapshot!("blocks", blocks(&surface(), &request(&format!("{SURFACE} -i 1 -R"))));
     }
 
     #[test]
@@ -129,6 +144,9 @@ mod tests {
 
     #[test]
     fn cpu_shares_stand_in_blocks_of_their_own() {
-        insta::assert_snapshot!("cpu_blocks", cpu_blocks(&surface(), &request("-a -i 0 -+u -+n")));
+        insta::assert_snapshot!(
+            "cpu_blocks",
+            cpu_blocks(&surface(), &request(&format!("{SURFACE} -+u -+n")))
+        );
     }
 }

@@ -133,7 +133,7 @@ impl Arguments {
         let settings = run.settings.clone();
         let seed = Some(settings.seed);
         let request = Request { settings, has_cuts: !self.cuts.no_verdict, memory: None, free: None };
-        let dir = PathBuf::from(run.location().unwrap_or("."));
+        let dir = run.locations().first().map_or_else(|| PathBuf::from("."), PathBuf::from);
         FolderRun { request: Box::new(request), dir, cuts: self.cuts.clone(), seed }
     }
 }

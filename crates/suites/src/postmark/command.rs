@@ -8,7 +8,7 @@ use narrows_model::workload::{
     BIAS_MAX, OBJECT_BYTES_MAX, OBJECT_COUNT_MAX, OBJECT_FOLDERS_MAX, TRANSACTION_COUNT_MAX,
 };
 
-/// A weight means nothing for one location, and is kept for `show`.
+/// The original's, which keeps figures in 32 bits. A weight means nothing for one location, and is kept for `show`.
 const WEIGHT_MAX: u64 = SEED_MAX;
 
 /// The command that takes two numbers, and leaves further ones unread.

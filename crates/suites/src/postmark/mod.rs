@@ -1,7 +1,7 @@
 //! PostMark (Katcher, NetApp, 1997; version 1.5): transactions on many small files, as a mail server makes them.
 //!
 //! Files are created; each transaction reads or appends to one and creates or deletes one; what is left is deleted.
-//! Deliberately absent: starting anything, reading scripts' files, several folders at once.
+//! Deliberately absent: starting anything, reading scripts' files.
 
 mod arguments;
 mod command;
@@ -35,6 +35,7 @@ use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, to_source};
 use narrows_model::plan::SuiteSource;
 use narrows_model::{Bytes, Plan, Summary};
 use narrows_study::Problem;
+use std::path::PathBuf;
 
 /// The name on the command line.
 pub const NAME: &str = "postmark";
@@ -85,6 +86,14 @@ impl OnFolder for Request {
     fn cut_block_bytes(&self) -> Bytes {
         let largest = self.settings.read_bytes.max(self.settings.write_bytes);
         Bytes(largest.next_multiple_of(CUT_BLOCK_STEP))
+    }
+
+    fn spread_over(&self) -> Vec<PathBuf> {
+        let locations = &self.settings.locations;
+        if locations.len() < 2 {
+            return Vec::new();
+        }
+        locations.iter().map(|location| PathBuf::from(&location.path)).collect()
     }
 
     fn learn(&mut self, machine: &dyn SuiteMachine) {

@@ -4,7 +4,8 @@ use super::request::Request;
 use crate::folder::PreparedFolder;
 use crate::suite::Suite;
 use crate::suite_load::{SuiteLoad, TestPhase, behind_cuts, suite_cell};
-use narrows_model::workload::{Order, Prefill};
+use narrows_model::target::Stripe;
+use narrows_model::workload::{MemberWeights, ObjectSet, Order, Prefill};
 use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Target, Workload};
 use narrows_study::Problem;
 
@@ -51,19 +52,51 @@ pub(super) fn plan(request: &Request, folder: PreparedFolder) -> Result<Plan, Ve
     if !problems.is_empty() {
         return Err(problems);
     }
+    let places = FilePlaces::new(request, &folder).map_err(|problem| vec![problem])?;
     let own = SuiteLoad {
-        cells: PostmarkPhase::ALL.map(|phase| cell(request, phase, &folder.target())).to_vec(),
+        cells: PostmarkPhase::ALL.map(|phase| cell(request, phase, &places)).to_vec(),
         file_bytes_max: request.file_bytes_max(),
         write_bytes_max: request.write_bytes_max(),
-        touches: Vec::new(),
+        touches: places.target.members().iter().skip(1).map(ToString::to_string).collect(),
         source: request.source(),
     };
     Ok(behind_cuts(folder.check, own))
 }
 
-fn cell(request: &Request, phase: PostmarkPhase, target: &Target) -> Cell {
+/// Where files are: one folder, or a stripe of several with the weight of each.
+struct FilePlaces {
+    target: Target,
+    weights: MemberWeights,
+}
+
+impl FilePlaces {
+    /// Those of `request` in `folder`. Locations that are the same folder are one of both weights: what is drawn is the
+    /// same, and the original has their files in one folder too.
+    fn new(request: &Request, folder: &PreparedFolder) -> Result<Self, Problem> {
+        let drawn = request.settings.drawn_weights();
+        if drawn.is_empty() {
+            return Ok(Self { target: folder.target(), weights: MemberWeights::default() });
+        }
+        let mut merged: Vec<(Target, u32)> = Vec::new();
+        for (target, weight) in folder.targets.iter().zip(drawn) {
+            match merged.iter_mut().find(|(known, _)| known == target) {
+                Some((_, sum)) => *sum = sum.saturating_add(weight),
+                None => merged.push((target.clone(), weight)),
+            }
+        }
+        let (members, weights): (Vec<Target>, Vec<u32>) = merged.into_iter().unzip();
+        let refused =
+            |why: String| Problem::new("location", why, "folders of this machine", "change the locations");
+        // Whole files are on one member each, so that the unit is never used.
+        let stripe = Stripe::new(members, Stripe::UNIT_BYTES, None).map_err(refused)?;
+        Ok(Self { target: Target::Stripe(stripe), weights: MemberWeights::new(&weights).map_err(refused)? })
+    }
+}
+
+fn cell(request: &Request, phase: PostmarkPhase, places: &FilePlaces) -> Cell {
     let settings = &request.settings;
     let set = settings.objects(phase == PostmarkPhase::Transactions);
+    let set = ObjectSet { member_weights: places.weights, ..set };
     let workload = Workload {
         engine: Some(EngineId::Objects),
         op: phase.op(),
@@ -77,12 +110,12 @@ fn cell(request: &Request, phase: PostmarkPhase, target: &Target) -> Cell {
         ..Workload::default()
     };
     let of = TestPhase { test: super::NAME, phase: phase.name() };
-    suite_cell(phase.name().to_owned(), &of, target, workload)
+    suite_cell(phase.name().to_owned(), &of, &places.target, workload)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::{PostmarkSettings, ReportForm};
+    use super::super::settings::{Location, PostmarkSettings, ReportForm};
     use super::super::testing::{planned, request};
     use super::*;
     use crate::suite::request_of;
@@ -112,6 +145,33 @@ mod tests {
         assert_eq!((bare.cells.len(), bare.load.planned_ns), (3, Nanos(0)));
         assert_eq!(bare.load.write_bytes_max, Some(Bytes(15_000_000)));
         assert_eq!(bare.load.file_bytes_max, Bytes(10_000_000));
+    }
+
+    #[test]
+    fn files_of_several_locations_are_on_a_stripe_of_them_by_their_weights() {
+        let location = |(path, weight): &(&str, u64)| Location { path: (*path).to_owned(), weight: *weight };
+        let of = |locations: &[(&str, u64)]| {
+            let settings = PostmarkSettings {
+                locations: locations.iter().map(location).collect(),
+                ..PostmarkSettings::default()
+            };
+            let targets = locations.iter().map(|(path, _)| path.parse().unwrap()).collect();
+            let folder = PreparedFolder { targets, ..crate::testing::folder(Bytes(4096)) };
+            let plan = plan(&Request { settings, has_cuts: false, ..request() }, folder).unwrap();
+            let set = plan.cells[0].workload.objects.unwrap();
+            assert!(plan.cells.iter().all(|cell| cell.target == plan.cells[0].target));
+            let others = plan.load.touches.into_iter().filter(|place| !place.contains("/data"));
+            let weights = set.member_weights.as_slice().to_vec();
+            (plan.cells[0].target.to_string(), weights, others.collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[("/a", 3)]), ("/a".to_owned(), vec![], vec![]));
+        let (target, weights, touches) = of(&[("/a", 3), ("/b", 2)]);
+        assert!(target.starts_with("stripe:/a,/b"), "{target}");
+        assert_eq!((weights, touches), (vec![3, 2], vec!["/b".to_owned()]));
+        // The same folder twice is one, and its number is drawn all the same.
+        let (target, weights, _) = of(&[("/a", 3), ("/b", 2), ("/a", 4)]);
+        assert!(target.starts_with("stripe:/a,/b"), "{target}");
+        assert_eq!((weights, of(&[("/a", 1), ("/a", 1)]).1), (vec![7, 2], vec![2]));
     }
 
     #[test]

@@ -60,10 +60,12 @@ impl PostmarkRun {
         }
     }
 
-    /// The folder in which it makes one of its own; `None` for the current one.
+    /// The folders in each of which it makes one of its own; at least one, the current one without a location.
     #[must_use]
-    pub fn location(&self) -> Option<&str> {
-        self.settings.locations.first().map(|location| location.path.as_str())
+    pub fn locations(&self) -> Vec<&str> {
+        let named: Vec<&str> =
+            self.settings.locations.iter().map(|location| location.path.as_str()).collect();
+        if named.is_empty() { vec!["."] } else { named }
     }
 }
 

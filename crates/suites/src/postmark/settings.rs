@@ -4,7 +4,10 @@
 
 use narrows_model::Bytes;
 use narrows_model::located::Complaint;
-use narrows_model::workload::{NameForm, ObjectCalls, ObjectDraws, ObjectSet, Spread, Transactions};
+use narrows_model::units::saturate_u32;
+use narrows_model::workload::{
+    MEMBER_WEIGHTS_MAX, MemberWeights, NameForm, ObjectCalls, ObjectDraws, ObjectSet, Spread, Transactions,
+};
 use serde::{Deserialize, Serialize};
 
 /// Lowest size of a file.
@@ -115,16 +118,27 @@ impl Default for PostmarkSettings {
 impl PostmarkSettings {
     /// What keeps them from being run, though each is allowed by itself.
     pub(super) fn problem(&self) -> Option<Complaint> {
-        if self.locations.len() > 1 {
+        if self.locations.len() > MEMBER_WEIGHTS_MAX {
             let found = format!("{} locations", self.locations.len());
-            let hint = "name the folder to measure with `set location DIR`, and use a separate run for each of the others";
-            return Some(Complaint::new("run", found, "one location", hint));
+            let hint = "remove some with `set location -DIR`";
+            return Some(Complaint::new("run", found, format!("{MEMBER_WEIGHTS_MAX} locations"), hint));
+        }
+        if let Err(found) = MemberWeights::new(&self.drawn_weights()) {
+            let hint = "give smaller weights: what counts is how they relate to each other";
+            return Some(Complaint::new("run", found, "weights that can be drawn from", hint));
         }
         if self.bias_read.is_none() && self.bias_create.is_none() {
             let hint = "set one of them from 0 to 10: otherwise transactions do nothing";
             return Some(Complaint::new("run", "both biases at -1", "one of them at -1", hint));
         }
         None
+    }
+
+    /// The weights of the locations in their order, which a location is drawn by for each file; none where there is one
+    /// alone, and nothing is drawn.
+    pub(super) fn drawn_weights(&self) -> Vec<u32> {
+        let each = self.locations.iter().map(|location| saturate_u32(location.weight));
+        if self.locations.len() > 1 { each.collect() } else { Vec::new() }
     }
 
     /// The files as a load's objects; with `transactions`, or for what comes before and after them.
@@ -171,10 +185,17 @@ mod tests {
         assert!(PostmarkSettings::default().problem().is_none());
         let idle = PostmarkSettings { bias_read: None, bias_create: None, ..PostmarkSettings::default() };
         assert!(idle.problem().unwrap().hint.contains("do nothing"));
-        let place = |path: &str| Location { path: path.to_owned(), weight: 1 };
-        let wide =
-            PostmarkSettings { locations: vec![place("a"), place("b")], ..PostmarkSettings::default() };
-        assert_eq!(wide.problem().unwrap().found, "2 locations");
+        let places = |count: usize, weight: u64| {
+            let one = Location { path: "a".to_owned(), weight };
+            PostmarkSettings { locations: vec![one; count], ..PostmarkSettings::default() }
+        };
+        assert!(places(32, 7).problem().is_none());
+        assert_eq!(places(33, 1).problem().unwrap().found, "33 locations");
+        let heavy = places(3, 2_000_000_000).problem().unwrap();
+        assert!(heavy.found.contains("the sum 6000000000") && heavy.hint.contains("smaller"), "{heavy:?}");
+        // A single location is not drawn.
+        assert!(places(1, 2_000_000_000).problem().is_none() && places(1, 5).drawn_weights().is_empty());
+        assert_eq!(places(2, 5).drawn_weights(), [5, 5]);
     }
 
     #[test]

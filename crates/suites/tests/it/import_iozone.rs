@@ -1,4 +1,5 @@
-//! IOzone in its three outputs, imported and diagnosed. The data are written from the documented format (data/README.md).
+//! IOzone in its three outputs, imported and diagnosed. The data are written from the documented format, but for those that
+//! IOzone 3.489 printed (data/README.md).
 
 use narrows_analysis::diagnose_observations;
 use narrows_model::located::FileProblems;
@@ -204,5 +205,40 @@ fn rows_that_are_cut_off_or_impossible_are_refused() {
     ] {
         let problems = with(text, &ImportOptions::default()).unwrap_err();
         assert!(problems.render().contains(message), "{text}: {problems}");
+    }
+}
+
+/// What IOzone 3.489 printed: its text, and how many figures of rates it has.
+const PRINTED: [(&str, usize); 6] = [
+    (include_str!("../data/iozone_3.489_processes.txt"), 2),
+    (include_str!("../data/iozone_3.489_processes_synced.txt"), 2),
+    // Five and six records, four tests.
+    (include_str!("../data/iozone_3.489_auto.txt"), 44),
+    (include_str!("../data/iozone_3.489_sheet.txt"), 44),
+    (include_str!("../data/iozone_3.489_file.txt"), 4),
+    (include_str!("../data/iozone_3.489_stride.txt"), 3),
+];
+
+#[test]
+fn every_figure_that_iozone_has_printed_is_an_observation() {
+    for (text, figures) in PRINTED {
+        let made = read(text);
+        assert_eq!(made.observations.observations.len(), figures, "{}", made.observations.title);
+        let rates = made.observations.observations.iter().filter_map(|one| one.bytes_per_s);
+        let kb_per_s: Vec<f64> = rates.map(|rate| rate.0 / 1024.0).collect();
+        // The words of tables, and the rates of processes.
+        let printed: Vec<f64> = text
+            .lines()
+            .flat_map(|line| match line.split_once("= ").filter(|_| line.contains(" see")) {
+                Some((_, rate)) => vec![rate.trim().trim_end_matches(" kB/sec").trim()],
+                None if line.starts_with("        ") => line.split_whitespace().skip(2).collect(),
+                None => Vec::new(),
+            })
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        assert_eq!(printed.len(), figures, "{printed:?}");
+        for rate in printed {
+            assert!(kb_per_s.iter().any(|found| (found - rate).abs() < 0.01), "{rate}: {kb_per_s:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! PostMark's own draws: one stream of random numbers for a whole run, so that a seed gives the counts and the bytes that
 //! PostMark 1.5 reports for it.
 //!
-//! Deliberately ours: which folder an object is in and what is in it. The numbers that PostMark draws for them are taken
+//! Deliberately ours: which location and which folder an object is in, and what is in it. The numbers that PostMark draws for them are taken
 //! from the stream, and not used.
 //! Hot path: no allocation; the choice of an object takes as many numbers as it takes to meet one that is there.
 
@@ -21,7 +21,7 @@ const DRAWS_PER_SLOT: u64 = 64;
 ///
 /// # Source
 /// Katcher, PostMark 1.51 (2001): its text of twice the largest size is drawn first, a character a number; then, for each
-/// object, its subdirectory and its size; then the halves of each transaction: which of the two, an object by its slot in
+/// object, its location, its subdirectory and its size; then the halves of each transaction: which of the two, an object by its slot in
 /// a table of twice the objects at the start, and the bytes that are appended.
 #[derive(Debug)]
 pub(super) struct PostmarkDraws {
@@ -37,6 +37,8 @@ pub(super) struct PostmarkDraws {
     min_bytes: u32,
     max_bytes: u32,
     folders: u32,
+    /// The sum of the weights of all locations; 0 where there is one alone.
+    weights_sum: u32,
     phase: DrawPhase,
 }
 
@@ -64,6 +66,7 @@ impl PostmarkDraws {
             min_bytes: saturate_u32(set.min_bytes.0),
             max_bytes: saturate_u32(set.max_bytes.0),
             folders: set.folders,
+            weights_sum: set.member_weights.sum(),
             phase: DrawPhase::Make { left: 0 },
         }
     }
@@ -169,6 +172,7 @@ impl PostmarkDraws {
         if number == u32::MAX {
             return None;
         }
+        self.random.below(self.weights_sum);
         if self.folders > 1 {
             self.random.below(self.folders);
         }

@@ -1,7 +1,7 @@
 //! Draws against what the packaged PostMark (Debian's 1.53, which prints v1.51) reports for the same settings.
 
 use super::*;
-use narrows_model::workload::{ObjectDraws, Order};
+use narrows_model::workload::{MemberWeights, ObjectDraws, Order};
 use narrows_model::{Bytes, Op};
 
 /// One run: what was set, and what PostMark printed.
@@ -11,6 +11,8 @@ struct PrintedRun {
     number: u64,
     transactions: u64,
     subdirectories: u32,
+    /// Of the locations; none for one alone.
+    weights: &'static [u32],
     /// Of reading and of creating.
     biases: (Option<u8>, Option<u8>),
     /// Created, read, appended, deleted alone and with transactions.
@@ -25,12 +27,13 @@ const USUAL: PrintedRun = PrintedRun {
     number: 500,
     transactions: 500,
     subdirectories: 0,
+    weights: &[],
     biases: (Some(5), Some(5)),
     counts: [764, 243, 257, 528, 236],
     data: ("1.36 megabytes", "4.45 megabytes"),
 };
 
-const PRINTED: [PrintedRun; 10] = [
+const PRINTED: [PrintedRun; 16] = [
     USUAL,
     PrintedRun {
         seed: 1,
@@ -105,6 +108,54 @@ const PRINTED: [PrintedRun; 10] = [
         data: ("341.81 kilobytes", "300.99 kilobytes"),
         ..USUAL
     },
+    // As with ten subdirectories: which location and which subdirectory comes of a draw each.
+    PrintedRun {
+        weights: &[1, 1],
+        counts: [748, 232, 268, 496, 252],
+        data: ("1.21 megabytes", "4.26 megabytes"),
+        ..USUAL
+    },
+    PrintedRun {
+        seed: 1,
+        weights: &[3, 2],
+        counts: [733, 255, 245, 466, 267],
+        data: ("1.52 megabytes", "4.20 megabytes"),
+        ..USUAL
+    },
+    PrintedRun {
+        seed: 7,
+        number: 1000,
+        transactions: 3000,
+        subdirectories: 10,
+        weights: &[1, 1],
+        counts: [2524, 1515, 1484, 1048, 1476],
+        data: ("9.11 megabytes", "15.20 megabytes"),
+        ..USUAL
+    },
+    PrintedRun {
+        seed: 5,
+        subdirectories: 3,
+        weights: &[3, 1, 7],
+        counts: [743, 239, 261, 486, 257],
+        data: ("1.32 megabytes", "4.31 megabytes"),
+        ..USUAL
+    },
+    // One folder named twice, whose weights are one.
+    PrintedRun {
+        seed: 5,
+        weights: &[2],
+        counts: [742, 241, 259, 484, 258],
+        data: ("1.25 megabytes", "4.18 megabytes"),
+        ..USUAL
+    },
+    PrintedRun {
+        seed: 9,
+        size: (100, 100),
+        weights: &[1, 1],
+        counts: [745, 230, 0, 490, 255],
+        data: ("22.46 kilobytes", "72.75 kilobytes"),
+        ..USUAL
+    },
 ];
 
 impl PrintedRun {
@@ -114,6 +165,7 @@ impl PrintedRun {
             min_bytes: Bytes(self.size.0),
             max_bytes: Bytes(self.size.1),
             folders: self.subdirectories,
+            member_weights: MemberWeights::new(self.weights).unwrap(),
             seed: self.seed,
             draws: ObjectDraws::Postmark,
             ..ObjectSet::default()
