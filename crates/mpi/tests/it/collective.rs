@@ -59,7 +59,7 @@ fn data_that_was_changed_between_write_and_read_is_counted() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let words = ["suite", "mpi-io-test", "-f", "data", "-b", "64KiB", "-i", "2"];
     let with = |more: &[&'static str]| run(folder.path(), 2, &[&words[..], more].concat());
-    assert_eq!(with(&["-w"]).code, Some(0));
+    assert_eq!(with(&["-w", "-c"]).code, Some(0));
     let path = folder.path().join("data");
     let mut bytes = std::fs::read(&path).unwrap();
     assert_eq!(bytes.len(), 4 * 65536, "nprocs x block x iterations");
