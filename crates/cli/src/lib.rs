@@ -20,9 +20,11 @@ mod import;
 mod input;
 mod measurement;
 mod noise;
+mod parallel_job;
 mod predict;
 mod progress;
 mod proxy;
+mod ranks;
 mod record_events;
 mod registry;
 mod relay;
@@ -47,12 +49,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub use exit::{CommandFailure, EXIT_CODES, ExitCodeFacts};
+pub use ranks::{RankJob, serve_rank};
 
 /// What a binary brings along. The plain binary brings nothing; others may add engines and coordinators.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Setup {
     engines: Vec<(EngineId, Arc<dyn EngineFactory>)>,
+    job: Option<RankJob>,
 }
 
 impl Setup {
@@ -61,6 +65,12 @@ impl Setup {
     pub fn with_engine(mut self, engine: EngineId, factory: Arc<dyn EngineFactory>) -> Self {
         self.engines.push((engine, factory));
         self
+    }
+
+    /// The same with the ranks of `job` as clients, of which this process is the first.
+    #[must_use]
+    pub fn with_job(self, job: RankJob) -> Self {
+        Self { job: Some(job), ..self }
     }
 }
 
@@ -79,6 +89,7 @@ pub fn command_line() -> clap::Command {
 /// Runs the command that the process was started with, and returns its exit code.
 #[must_use]
 pub fn main_with(setup: &Setup) -> ExitCode {
+    ranks::prepare(setup);
     registry::prepare(setup);
     let raw: Vec<OsString> = std::env::args_os().collect();
     let console = Console::for_process(&raw);
@@ -89,11 +100,17 @@ pub fn main_with(setup: &Setup) -> ExitCode {
     if let Some(failure) = of_two_lines(&raw) {
         return console.fail(&failure);
     }
+    if let Some(failure) = parallel_job::refusal_of_suite(&raw) {
+        return console.fail(&failure);
+    }
     let arguments = match CliArguments::try_parse_from(narrows_suites::spelled_out(raw.clone())) {
         Ok(arguments) => arguments,
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => return console.fail(&not_text(&raw)),
         Err(error) => return console.usage(&error),
     };
+    if let Some(rank) = parallel_job::found().filter(|_| !ranks::is_job() && measures(&arguments.command)) {
+        return parallel_job::refuse(rank, &console);
+    }
     if let Some(failure) = without_folder(&arguments.command) {
         return console.fail(&failure);
     }
@@ -142,18 +159,23 @@ fn not_text(raw: &[OsString]) -> CommandFailure {
     ))
 }
 
-/// Why a command that measures is refused where the current folder was deleted: the record, and often TARGET, would be in
-/// it.
-fn without_folder(command: &CliCommand) -> Option<CommandFailure> {
-    let measures = matches!(
+/// Whether `command` puts load on.
+fn measures(command: &CliCommand) -> bool {
+    matches!(
         command,
         CliCommand::Check(_)
             | CliCommand::Run(_)
             | CliCommand::Relay(_)
             | CliCommand::Suite(_)
+            | CliCommand::Scale(_)
             | CliCommand::Noise(_)
-    );
-    let error = std::env::current_dir().err().filter(|_| measures)?;
+    )
+}
+
+/// Why a command that measures is refused where the current folder was deleted: the record, and often TARGET, would be in
+/// it.
+fn without_folder(command: &CliCommand) -> Option<CommandFailure> {
+    let error = std::env::current_dir().err().filter(|_| measures(command))?;
     Some(CommandFailure::bad_input(format!(
         "the current folder is no longer there ({error}), and the record would be in it; change to a folder that exists \
          (cd), and start again"

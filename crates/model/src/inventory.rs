@@ -2,6 +2,7 @@
 //!
 //! Facts only, read by `probe`; no judgement.
 
+use crate::rank::RankFacts;
 use crate::units::{Bytes, BytesPerSec, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,9 @@ pub struct Inventory {
     /// The paths to the folders of further targets, where the load has several.
     #[serde(default)]
     pub more_paths: Vec<PathFacts>,
+    /// The ranks of the MPI job that puts the load on, in their order; empty without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankFacts>,
     /// What could not be read, and why, for people.
     pub unknown: Vec<String>,
 }

@@ -29,6 +29,7 @@ pub mod observation;
 pub mod plan;
 pub mod printable;
 pub mod quantity;
+pub mod rank;
 pub mod relay;
 pub mod repeat;
 pub mod rpc;

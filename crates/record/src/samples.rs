@@ -83,7 +83,13 @@ pub(crate) fn inventory() -> Inventory {
         clock_resolution_ns: Some(Nanos(1)),
         nics: vec![],
     };
-    Inventory { host, path: None, more_paths: Vec::new(), unknown: vec!["the governor".into()] }
+    Inventory {
+        host,
+        path: None,
+        more_paths: Vec::new(),
+        ranks: Vec::new(),
+        unknown: vec!["the governor".into()],
+    }
 }
 
 pub(crate) fn response(count: u32) -> Histogram {

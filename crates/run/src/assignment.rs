@@ -194,8 +194,35 @@ pub struct WindowTimes {
 pub struct ClientOutput {
     /// This client, from 0.
     pub client_index: u32,
+    /// The host on which it ran, where that may be another than its parent's.
+    #[serde(default)]
+    pub host: Option<String>,
     /// Workers' outputs, by index.
     pub workers: Vec<WorkerOutput>,
+}
+
+impl ClientOutput {
+    /// When the last of its workers was done.
+    #[must_use]
+    pub fn done_at_ns(&self) -> u64 {
+        self.workers.iter().map(|worker| worker.done_at_ns).max().unwrap_or_default()
+    }
+
+    /// Moves all of its times by the offset of another clock.
+    pub fn shift(&mut self, offset_ns: i64) {
+        let shift = |at_ns: &mut u64| {
+            // Zero is no time: nothing was completed.
+            if *at_ns > 0 {
+                *at_ns = at_ns.saturating_add_signed(offset_ns);
+            }
+        };
+        for worker in &mut self.workers {
+            shift(&mut worker.done_at_ns);
+            shift(&mut worker.last_before_ns);
+            shift(&mut worker.last_within_ns);
+            worker.ended_at_ns.iter_mut().for_each(shift);
+        }
+    }
 }
 
 /// What one worker did in the measured window.
@@ -256,7 +283,8 @@ pub struct OwnFolderFacts {
 
 impl OwnFolderFacts {
     /// Those of the folders of `target` that this process has made.
-    pub(crate) fn of_target(target: &Target) -> Vec<Self> {
+    #[must_use]
+    pub fn of_target(target: &Target) -> Vec<Self> {
         let as_pair = |identity: FileIdentity| (identity.device, identity.inode);
         let facts = target.members().iter().filter_map(|member| {
             let Target::File { path } = member else { return None };
@@ -304,6 +332,13 @@ pub enum FromClient {
     Interval(Box<IntervalSample>),
     /// The trial ended.
     Done(Box<ClientOutput>),
+    /// The trial ended for the client, whose output is in what another one sends as [`FromClient::Merged`].
+    Finished {
+        /// When the last of its workers was done.
+        at_ns: u64,
+    },
+    /// The trial ended for this client, and for all others whose outputs these are.
+    Merged(Vec<ClientOutput>),
     /// The trial could not be run.
     Failed {
         /// What happened, where, what to do.

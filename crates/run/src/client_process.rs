@@ -87,30 +87,59 @@ pub fn serve(
     registry: &EngineRegistry,
     clock: &Arc<dyn Clock>,
 ) -> std::io::Result<()> {
-    let (sender, mut inbox) = channel();
+    let (sender, inbox) = channel();
     let stop = StopFlag::default();
-    let reader_stop = stop.clone();
     std::thread::spawn(move || {
         // A parent that ended, however, must end the load too.
         drop(read_messages(input, |message: ToClient| {
             if message == ToClient::Stop {
-                reader_stop.ask(StopRequest::Now);
+                stop.ask(StopRequest::Now);
             }
-            sender.send(message).is_ok()
+            sender.send(ClientOrder { trial: 0, message, stop: stop.clone() }).is_ok()
         }));
-        reader_stop.ask(StopRequest::Now);
+        stop.ask(StopRequest::Now);
     });
-    while let Ok(message) = inbox.recv() {
-        let ToClient::Prepare(assignment, folders) = message else { continue };
+    serve_orders(inbox, &mut |_, answer| send(&mut output, &answer), registry, clock)
+}
+
+/// A message to a client, with what belongs to its trial.
+#[derive(Debug)]
+pub struct ClientOrder {
+    /// The trial that it is about, by a number of its sender's choice.
+    pub trial: u64,
+    /// The message.
+    pub message: ToClient,
+    /// The request to stop that trial at once, which its sender makes beside the message.
+    pub stop: StopFlag,
+}
+
+/// Where the answers to the orders of a trial are sent.
+pub type AnswerFn<'a> = dyn FnMut(u64, FromClient) -> std::io::Result<()> + Send + 'a;
+
+/// Runs the assignments among `inbox` until it closes; each answer is given to `answer` with the number of its trial.
+///
+/// # Errors
+/// When an answer could not be sent; failures of an assignment are sent as such.
+pub fn serve_orders(
+    inbox: Receiver<ClientOrder>,
+    answer: &mut AnswerFn<'_>,
+    registry: &EngineRegistry,
+    clock: &Arc<dyn Clock>,
+) -> std::io::Result<()> {
+    let mut inbox = OrderInbox { inbox, next: None };
+    while let Some(order) = inbox.next() {
+        let ClientOrder { trial, message: ToClient::Prepare(assignment, folders), stop } = order else {
+            continue;
+        };
         folders.into_iter().for_each(OwnFolderFacts::add);
         let result = registry
             .factory(assignment.target(), assignment.cell.workload.engine)
             .map_err(RunError::from)
             .and_then(|factory| {
-                let mut hooks = ToParent { inbox: &mut inbox, output: &mut output, clock, said_at_ns: 0 };
+                let mut hooks = ToParent { inbox: &mut inbox, answer, trial, clock, said_at_ns: 0 };
                 run_process(&assignment, factory.as_ref(), clock, &stop, &mut hooks)
             });
-        let answer = match result {
+        let done = match result {
             Ok(done) => FromClient::Done(Box::new(done)),
             Err(error) => {
                 let errno =
@@ -118,55 +147,89 @@ pub fn serve(
                 FromClient::Failed { message: error.to_string(), errno }
             }
         };
-        send(&mut output, &answer)?;
+        answer(trial, done)?;
     }
     Ok(())
 }
 
-struct ToParent<'a, W> {
-    inbox: &'a mut Receiver<ToClient>,
-    output: &'a mut W,
+/// The orders of a client; one that was looked at and is for later stays.
+struct OrderInbox {
+    inbox: Receiver<ClientOrder>,
+    next: Option<ClientOrder>,
+}
+
+impl OrderInbox {
+    fn next(&mut self) -> Option<ClientOrder> {
+        self.next.take().or_else(|| self.inbox.recv().ok())
+    }
+
+    /// Times for `trial` that have come since the last look.
+    fn moved(&mut self, trial: u64) -> Option<WindowTimes> {
+        // A stop is heeded beside the inbox; another trial begins after this one.
+        let order = self.next.take().or_else(|| self.inbox.try_recv().ok())?;
+        match order.message {
+            ToClient::Go(times) if order.trial == trial => Some(times),
+            ToClient::Prepare(..) => {
+                self.next = Some(order);
+                None
+            }
+            _ => None,
+        }
+    }
+}
+
+struct ToParent<'a, 'f> {
+    inbox: &'a mut OrderInbox,
+    answer: &'a mut AnswerFn<'f>,
+    trial: u64,
     clock: &'a Arc<dyn Clock>,
     /// When it last said that it lives.
     said_at_ns: u64,
 }
 
-impl<W: Write + Send> GroupHooks for ToParent<'_, W> {
+impl ToParent<'_, '_> {
+    /// A parent that is gone asks for the stop beside the inbox.
+    fn say(&mut self, message: FromClient) {
+        drop((self.answer)(self.trial, message));
+    }
+}
+
+impl GroupHooks for ToParent<'_, '_> {
     fn ready(&mut self) -> Option<WindowTimes> {
-        send(self.output, &FromClient::Ready).ok()?;
-        match self.inbox.recv() {
-            Ok(ToClient::Go(times)) => Some(times),
+        (self.answer)(self.trial, FromClient::Ready).ok()?;
+        let order = self.inbox.next()?;
+        match order.message {
+            ToClient::Go(times) if order.trial == self.trial => Some(times),
+            ToClient::Prepare(..) => {
+                self.inbox.next = Some(order);
+                None
+            }
             _ => None,
         }
     }
 
     fn interval(&mut self, sample: &IntervalSample) {
-        // A parent that is gone asks for the stop through the reader.
-        drop(send(self.output, &FromClient::Interval(Box::new(sample.clone()))));
+        self.say(FromClient::Interval(Box::new(sample.clone())));
     }
 
     fn turned(&mut self) {
-        drop(send(self.output, &FromClient::Turned));
+        self.say(FromClient::Turned);
     }
 
     fn load_ended(&mut self, at_ns: u64) {
-        drop(send(self.output, &FromClient::LoadEnded { at_ns }));
+        self.say(FromClient::LoadEnded { at_ns });
     }
 
     fn poll(&mut self) -> bool {
         let now_ns = self.clock.now().0;
         if now_ns.saturating_sub(self.said_at_ns) >= ALIVE_NS {
             self.said_at_ns = now_ns;
-            drop(send(self.output, &FromClient::Alive));
+            self.say(FromClient::Alive);
         }
         false
     }
 
     fn moved(&mut self) -> Option<WindowTimes> {
-        // A stop is heeded by the reader; nothing else comes while load runs.
-        match self.inbox.try_recv() {
-            Ok(ToClient::Go(times)) => Some(times),
-            _ => None,
-        }
+        self.inbox.moved(self.trial)
     }
 }

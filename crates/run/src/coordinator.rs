@@ -8,8 +8,12 @@ use narrows_engines::{Clock, EngineError, EngineRegistry, ErrorKind};
 use narrows_model::trial::IntervalSample;
 use std::sync::Arc;
 
+mod clients;
 mod processes;
 
+pub use clients::{
+    ClientEvent, ClientEventSender, ClientPort, ClientSilence, ConnectFn, MessagesEnd, run_clients,
+};
 pub use processes::ProcessCoordinator;
 
 /// What the trial does while its clients run.
@@ -61,6 +65,17 @@ pub trait Coordinator: Send {
         context: &LocalContext<'_>,
         hooks: &mut dyn TrialHooks,
     ) -> Result<Vec<ClientOutput>, RunError>;
+}
+
+impl<C: Coordinator + Sync + ?Sized> Coordinator for Arc<C> {
+    fn run(
+        &self,
+        assignments: &[Assignment],
+        context: &LocalContext<'_>,
+        hooks: &mut dyn TrialHooks,
+    ) -> Result<Vec<ClientOutput>, RunError> {
+        (**self).run(assignments, context, hooks)
+    }
 }
 
 /// One client, as threads of this process.

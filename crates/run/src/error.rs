@@ -32,6 +32,16 @@ pub enum RunError {
         /// What it did or did not do, as the end of a sentence, and what to do.
         problem: String,
     },
+    /// A rank of the job is lost, and cannot be started again.
+    #[error("rank {rank} on {host} {problem}")]
+    Rank {
+        /// Its number, from 0.
+        rank: u32,
+        /// Its host.
+        host: String,
+        /// What it did or did not do, as the end of a sentence, and what to do.
+        problem: String,
+    },
     /// Events could not be kept.
     #[error(transparent)]
     Sink(#[from] SinkError),
@@ -70,7 +80,7 @@ impl RunError {
     pub fn kind(&self) -> RunErrorKind {
         match self {
             RunError::Engine(_) | RunError::PreparedTooLong { .. } => RunErrorKind::Target,
-            RunError::Client { .. } => RunErrorKind::Client,
+            RunError::Client { .. } | RunError::Rank { .. } => RunErrorKind::Client,
             RunError::Sink(_) => RunErrorKind::Sink,
             RunError::Stopped => RunErrorKind::Stopped,
         }

@@ -71,6 +71,38 @@ pub(crate) fn trial_output(
     output
 }
 
+/// Adds the clients `more` to `all`: what is large of them (distributions, counts of calls and checked blocks) is
+/// moved to the first worker there, and what belongs to one client stays with it. [`trial_output`] of all is the same as
+/// before.
+pub fn merge_outputs(all: &mut Vec<ClientOutput>, more: Vec<ClientOutput>) {
+    for mut client in more {
+        let Some(first) = all.iter_mut().flat_map(|client| &mut client.workers).next() else {
+            all.push(client);
+            continue;
+        };
+        client.workers.iter_mut().for_each(|worker| move_large(first, worker));
+        all.push(client);
+    }
+}
+
+fn move_large(into: &mut WorkerOutput, from: &mut WorkerOutput) {
+    into.response.merge(&std::mem::take(&mut from.response));
+    merge_kinds(&mut into.by_kind, &std::mem::take(&mut from.by_kind));
+    if let Some(rpc) = from.rpc.take() {
+        into.rpc.get_or_insert_default().add(&rpc);
+    }
+    if let Some(syncs) = from.syncs.take() {
+        into.syncs.get_or_insert_default().merge(&syncs);
+    }
+    if let Some(verification) = from.verification.take() {
+        into.verification.get_or_insert_default().add(&verification);
+    }
+    if let (Some(known), Some(open)) = (&mut into.open_loop, &mut from.open_loop) {
+        known.censored.merge(&std::mem::take(&mut open.censored));
+        known.service.merge(&std::mem::take(&mut open.service));
+    }
+}
+
 /// The workers of which the first to end counts: a count that is smaller than the number of workers leaves some without
 /// anything to do.
 fn first_done(clients: &[ClientOutput]) -> impl Iterator<Item = &WorkerOutput> {
@@ -140,7 +172,7 @@ fn client_totals(client: &ClientOutput, times: WindowTimes, hostname: &str) -> C
     client.workers.iter().for_each(|worker| cpu.add_beside(&worker.cpu));
     let mut totals = ClientTotals {
         client_index: client.client_index,
-        host: hostname.to_owned(),
+        host: client.host.clone().unwrap_or_else(|| hostname.to_owned()),
         op_count: 0,
         bytes: Bytes(0),
         elapsed_ns: Nanos(0),

@@ -202,7 +202,7 @@ fn client_output(
 ) -> Result<ClientOutput, RunError> {
     let client_index = assignment.client_index;
     match outputs.into_iter().collect() {
-        Some(workers) => Ok(ClientOutput { client_index, workers }),
+        Some(workers) => Ok(ClientOutput { client_index, host: None, workers }),
         None => Err(RunError::Client {
             client_index,
             client_count: assignment.cell.workload.clients.max(1),

@@ -34,6 +34,7 @@ pub use client_counters::ClientCounters;
 pub use coordinator::{Coordinator, ProcessCoordinator, ThreadCoordinator};
 pub use error::{RunError, RunErrorKind};
 pub use execute::{RunOutput, clean_up, clean_up_within, execute, run_cell, run_cell_within};
+pub use gather::merge_outputs;
 pub use link::{CounterSource, NoCounters, OptionalServer, ServerLink, StoredObjects};
 pub use narrows_engines::stop::{self, StopFlag, StopRequest};
 pub use peer_monitor::{PeerLoss, PeerMonitor};

@@ -291,7 +291,8 @@ impl TrialHooks for TrialObserver<'_> {
         } else {
             self.announce(Phase::WarmUp);
         }
-        let is_lone = child_pids.is_empty() && self.cell.workload.workers <= 1;
+        let load = &self.cell.workload;
+        let is_lone = child_pids.is_empty() && load.workers <= 1 && load.clients <= 1;
         let start_ns = self.clock.now().0 + if is_lone { LONE_START_DELAY_NS } else { START_DELAY_NS };
         let measure_from_ns = start_ns + stop.warm_up_ns.0;
         let times =

@@ -46,7 +46,13 @@ pub(crate) fn packets(profile: &SimProfile) -> Packets {
 #[must_use]
 pub fn inventory(profile: &SimProfile) -> Inventory {
     let path = if profile.network.is_some() { None } else { Some(path("/sim")) };
-    Inventory { host: host(profile, Role::Client), path, more_paths: Vec::new(), unknown: Vec::new() }
+    Inventory {
+        host: host(profile, Role::Client),
+        path,
+        more_paths: Vec::new(),
+        ranks: Vec::new(),
+        unknown: Vec::new(),
+    }
 }
 
 /// The inventory of the server, with the path to its store.
@@ -55,6 +61,7 @@ pub(crate) fn server_inventory(profile: &SimProfile) -> Inventory {
         host: host(profile, Role::Server),
         path: Some(path("/sim/store")),
         more_paths: Vec::new(),
+        ranks: Vec::new(),
         unknown: Vec::new(),
     }
 }

@@ -26,6 +26,7 @@ mod request;
 mod rings;
 mod scale;
 pub mod schema;
+mod spread;
 
 pub use check::plan_check;
 pub use confirm::{BlamedLoad, confirming_cell};
@@ -43,3 +44,4 @@ pub use request::{CheckRequest, EngineFacts, RequestedServer, ServerKind};
 pub use rings::RingDemand;
 pub use scale::ScaleRequest;
 pub use schema::{FileProblem, FileProblems, nearest};
+pub use spread::spread;

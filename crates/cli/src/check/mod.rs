@@ -12,6 +12,7 @@ use crate::fail_if;
 use crate::measurement::{self, OutputContext, RefineFn, RunExtent, RunSpec, Watch, random_u64};
 use crate::token;
 use narrows_model::Plan;
+use narrows_study::spread;
 use resolved_target::ResolvedTarget;
 pub(crate) use server::CheckServer;
 
@@ -55,6 +56,7 @@ pub(crate) fn run(
     let context = OutputContext { output: &arguments.output, command, console };
     let watch = Watch::start(console)?;
     let mut prepared = prepare(arguments, &watch, Some(console))?;
+    spread(&mut prepared.plan, crate::ranks::usual_clients());
     if arguments.output.plan {
         context.print_short_plan(&prepared.plan)?;
         return Ok(Exit::Done);

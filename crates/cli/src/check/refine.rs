@@ -9,5 +9,7 @@ pub(super) fn refine_plan(plan: &Plan, summary: &Summary, remaining: Nanos) -> P
         .into_iter()
         .map(|suspect| SuspectedCell { segment: suspect.segment, cell: CellId(suspect.cell) })
         .collect();
-    narrows_study::refine(plan, &suspects, remaining)
+    let mut planned = narrows_study::refine(plan, &suspects, remaining);
+    planned.cells.retain(crate::ranks::suffice_for);
+    planned
 }

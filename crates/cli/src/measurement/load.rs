@@ -248,10 +248,13 @@ impl RunExecutor<'_> {
             clock: Arc::clone(&self.watch.clock),
             stop: self.watch.stop.clone(),
             peer_loss: PeerLoss::default(),
-            coordinator: Box::new(
-                ProcessCoordinator::new(program, vec!["__client".to_owned()])
-                    .launched_by(self.spec.launchers.clone()),
-            ),
+            coordinator: match crate::ranks::coordinator() {
+                Some(ranks) => Box::new(ranks),
+                None => Box::new(
+                    ProcessCoordinator::new(program, vec!["__client".to_owned()])
+                        .launched_by(self.spec.launchers.clone()),
+                ),
+            },
             counters: Box::new(self.client_counters()),
             hostname: self.spec.inventory.host.hostname.clone(),
             seed: plan.seed,

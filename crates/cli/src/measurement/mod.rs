@@ -159,8 +159,15 @@ pub(crate) fn run(
     watch: &Watch,
     context: OutputContext<'_>,
 ) -> Result<FinishedRun, CommandFailure> {
+    let ranks = crate::ranks::facts();
+    if !context.output.quiet {
+        for line in crate::ranks::placement(ranks) {
+            context.console.say(&line);
+        }
+    }
     signals::end_preparation();
-    let writer = record(spec.plan, spec.inventory, context)?;
+    let inventory = Inventory { ranks: ranks.to_vec(), ..spec.inventory.clone() };
+    let writer = record(spec.plan, &inventory, context)?;
     let (reason, writer) = RunExecutor { spec, watch, context }.execute(writer)?;
     Ok(FinishedRun { writer, reason })
 }

@@ -60,6 +60,7 @@ fn study(arguments: &RunArguments) -> Result<Study, CommandFailure> {
     let found = input::read(&arguments.study, input::STUDY)?;
     let parsed = narrows_study::parse_where(&found.text, &found.name, facts::target_problem);
     let mut study = parsed.map_err(|problems| refused(&problems))?;
+    study.set_usual_clients(crate::ranks::usual_clients());
     if let Some(seconds) = arguments.seconds {
         study.set_seconds(seconds);
     }

@@ -39,7 +39,13 @@ pub fn inventory(root: &Root, process: &ProcessFacts, path: Option<&Path>) -> Re
     let mut unknown = UnknownFacts::default();
     let host = host::read(root, process, &mut unknown);
     let path = path.map(|path| read_path(root, path, &mut unknown)).transpose()?;
-    Ok(Inventory { host, path, more_paths: Vec::new(), unknown: unknown.sentences().to_vec() })
+    Ok(Inventory {
+        host,
+        path,
+        more_paths: Vec::new(),
+        ranks: Vec::new(),
+        unknown: unknown.sentences().to_vec(),
+    })
 }
 
 /// The machine, and what of it could not be read, for people.

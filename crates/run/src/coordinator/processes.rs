@@ -3,18 +3,19 @@
 //! A single client stays in this process, unless it is to be started by another program or asked for as a process of its
 //! own: starting one would only add its cost.
 
+use super::clients::{ClientEvent, ClientPort, ClientSilence, run_clients};
 use super::{Coordinator, LocalContext, ThreadCoordinator, TrialHooks};
 use crate::assignment::{Assignment, ClientOutput, OwnFolderFacts, ToClient};
 use crate::client_process::{read_messages, send};
 use crate::error::RunError;
-use clients::{Client, Clients, PipeEvent};
-use narrows_sys::process::die_with_parent;
-use std::os::unix::process::CommandExt;
+use narrows_sys::process::{StopSignal, die_with_parent, stop_child};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::sync::mpsc::{Sender, channel};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::Sender;
 
-mod clients;
+/// Longest time between the end of a client's pipe and that of its process.
+const GONE_NS_MAX: u64 = 500_000_000;
 
 /// Several clients, each a process of `program`.
 #[derive(Debug, Clone)]
@@ -67,17 +68,9 @@ impl Coordinator for ProcessCoordinator {
         if assignments.len() == 1 && self.launchers.is_empty() && !own {
             return ThreadCoordinator.run(assignments, context, hooks);
         }
-        let (sender, inbox) = channel();
-        let mut clients = Clients::new(inbox, sender.clone(), context.clock);
-        for assignment in assignments {
-            clients.add(self.start(assignment, &sender)?);
-        }
-        clients.wait_until_ready(hooks)?;
-        let Some(times) = hooks.ready(&clients.pids()) else { return Err(RunError::Stopped) };
-        clients.send_all(&ToClient::Go(times));
-        let has_wall = assignments.iter().any(|assignment| assignment.cell.workload.edges.stone_wall);
-        clients.wall = has_wall.then_some(times);
-        clients.collect(hooks)
+        run_clients(assignments, context, hooks, &mut |assignment, sender| {
+            Ok(Box::new(self.start(assignment, sender)?))
+        })
     }
 }
 
@@ -85,13 +78,10 @@ impl ProcessCoordinator {
     fn start(
         &self,
         assignment: &Assignment,
-        sender: &Sender<(usize, PipeEvent)>,
-    ) -> Result<Client, RunError> {
-        let failed = |problem: String| RunError::Client {
-            client_index: assignment.client_index,
-            client_count: assignment.cell.workload.clients.max(1),
-            problem,
-        };
+        sender: &Sender<(usize, ClientEvent)>,
+    ) -> Result<ChildPort, RunError> {
+        let (client_index, client_count) = (assignment.client_index, assignment.cell.workload.clients.max(1));
+        let failed = |problem: String| RunError::Client { client_index, client_count, problem };
         let mut command = self.command(assignment.client_index);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         // A Ctrl-C in the terminal is for the parent, which asks its clients to stop.
@@ -112,9 +102,67 @@ impl ProcessCoordinator {
         std::thread::spawn(move || {
             // The reader ends with the client's output or with the trial, whichever is first.
             let ended =
-                read_messages(stdout, |message| sender.send((index, PipeEvent::Message(message))).is_ok());
-            drop(sender.send((index, PipeEvent::Closed(ended))));
+                read_messages(stdout, |message| sender.send((index, ClientEvent::Message(message))).is_ok());
+            drop(sender.send((index, ClientEvent::Closed(ended))));
         });
-        Ok(Client::new(child, stdin))
+        Ok(ChildPort { child, stdin, client_index, client_count })
+    }
+}
+
+/// A client that is a child of this process, reached through its pipes.
+struct ChildPort {
+    child: Child,
+    stdin: ChildStdin,
+    client_index: u32,
+    client_count: u32,
+}
+
+impl ClientPort for ChildPort {
+    fn pid(&self) -> Option<u32> {
+        Some(self.child.id())
+    }
+
+    fn send(&mut self, message: &ToClient) {
+        // A client that is gone shows in the inbox.
+        drop(send(&mut self.stdin, message));
+    }
+
+    fn loss(&mut self, silence: ClientSilence<'_>) -> Option<String> {
+        let problem = silence.closed?;
+        match (self.child.try_wait(), problem) {
+            (Ok(Some(status)), _) => Some(ended(status)),
+            (_, Err(problem)) => Some(format!("sent an invalid message: {problem}")),
+            _ if silence.quiet_ns > GONE_NS_MAX => Some("closed its pipe before it had finished".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn lost_error(&self, problem: String) -> RunError {
+        RunError::Client { client_index: self.client_index, client_count: self.client_count, problem }
+    }
+
+    fn end(&mut self) {
+        // A client whose pipe closes ends by itself; it is not waited for.
+        drop(stop_child(&mut self.child, StopSignal::Kill));
+    }
+
+    fn is_ending(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+/// How a process ended before it was done, and what to do.
+fn ended(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(9), _) => {
+            "ended (killed by signal 9); possibly by the kernel's out-of-memory killer: see dmesg, and \
+                         use fewer clients, workers or smaller blocks"
+                .to_owned()
+        }
+        (Some(signal), _) => format!("ended (killed by signal {signal}); see dmesg and its messages above"),
+        (None, Some(code)) => {
+            format!("ended (exit code {code}) before it had finished; see its messages above")
+        }
+        (None, None) => "ended before it had finished".to_owned(),
     }
 }

@@ -263,7 +263,8 @@ fn a_request_that_straddles_a_border_of_the_window_does_not_bend_the_rate() {
         let (output, _) = run(&assignment, &StopFlag::default());
         let times =
             WindowTimes { start_ns: 0, measure_from_ns: 500_000_000, measure_until_ns: 1_500_000_000 };
-        let clients = [crate::assignment::ClientOutput { client_index: 0, workers: vec![output] }];
+        let clients =
+            [crate::assignment::ClientOutput { client_index: 0, host: None, workers: vec![output] }];
         let trial = crate::gather::trial_output(&assignment.cell, 0, times, &clients, "host");
         let ns_per_op = trial.last_done_ns.0 as f64 / trial.op_count as f64;
         assert!((ns_per_op / per_op_ns as f64 - 1.0).abs() < 0.01, "{ns_per_op} for {per_op_ns}");
@@ -282,7 +283,8 @@ fn without_a_warm_up_a_request_that_straddles_the_windows_end_does_not_bend_the_
         let clock = Arc::new(VirtualClock::default());
         let (output, _) = run_on(&clock, times, &assignment, &StopFlag::default(), |engine| engine);
         let in_flight = output.response_sum_ns as f64;
-        let clients = [crate::assignment::ClientOutput { client_index: 0, workers: vec![output] }];
+        let clients =
+            [crate::assignment::ClientOutput { client_index: 0, host: None, workers: vec![output] }];
         let trial = crate::gather::trial_output(&assignment.cell, 0, times, &clients, "host");
         let ns_per_op = trial.last_done_ns.0 as f64 / trial.op_count as f64 * f64::from(depth);
         assert!((ns_per_op / per_op_ns as f64 - 1.0).abs() < 0.01, "{ns_per_op} for {per_op_ns}");
@@ -300,7 +302,8 @@ fn a_target_that_stands_still_to_the_windows_end_is_slow_and_not_fast() {
         assert!(output.op_count.abs_diff(200) <= 2, "{}", output.op_count);
         let times =
             WindowTimes { start_ns: 0, measure_from_ns: 500_000_000, measure_until_ns: 1_500_000_000 };
-        let clients = [crate::assignment::ClientOutput { client_index: 0, workers: vec![output] }];
+        let clients =
+            [crate::assignment::ClientOutput { client_index: 0, host: None, workers: vec![output] }];
         let trial = crate::gather::trial_output(&assignment.cell, 0, times, &clients, "host");
         assert!(trial.last_done_ns.0.abs_diff(1_000_000_000) < 2_000_000, "{}", trial.last_done_ns.0);
     }
@@ -403,7 +406,7 @@ fn workers_without_anything_to_do_do_not_end_the_trial_first() {
     let (idle, _) = run(&counted, &StopFlag::default());
     assert_eq!((busy.op_count, idle.op_count, idle.complete), (50, 0, true));
     let workers = vec![busy, idle];
-    let clients = [crate::assignment::ClientOutput { client_index: 0, workers }];
+    let clients = [crate::assignment::ClientOutput { client_index: 0, host: None, workers }];
     let times = WindowTimes { start_ns: 0, measure_from_ns: 500_000_000, measure_until_ns: 1_500_000_000 };
     let trial = crate::gather::trial_output(&counted.cell, 0, times, &clients, "host");
     assert_eq!(trial.first_done_ns, trial.last_done_ns);

@@ -40,6 +40,8 @@ pub(crate) struct StudyPoint {
     pub(crate) workload: Workload,
     /// Whether the file's size was given, or is the usual one.
     pub(crate) file_given: bool,
+    /// Whether the number of clients was given, or is the usual one.
+    pub(crate) clients_given: bool,
     /// Whether the warm-up was given, or is the usual one.
     pub(crate) warm_up_given: bool,
     pub(crate) stop: Stop,
@@ -85,6 +87,15 @@ impl Study {
     pub fn set_trials(&mut self, trials: u32) {
         for point in &mut self.points {
             point.trials = trials.max(1);
+        }
+    }
+
+    /// Loads with so many clients wherever the file does not say how many; a simulated machine has one.
+    pub fn set_usual_clients(&mut self, clients: u32) {
+        for point in &mut self.points {
+            if !point.clients_given && !matches!(point.target.form(), Target::Sim { .. }) {
+                point.workload.clients = point.workload.clients.saturating_mul(clients.max(1));
+            }
         }
     }
 

@@ -97,6 +97,7 @@ fn point(
         more_targets: Vec::new(),
         workload: subject.load.clone(),
         file_given: keys.workload.file.value.is_some(),
+        clients_given: keys.workload.clients.value.is_some(),
         warm_up_given: keys.stop.warm_up.value.is_some(),
         stop: keys.trial_stop(),
         repeat: keys.repetition(),

@@ -134,6 +134,20 @@ pub(crate) const CRATES: &[CrateRow] = &[
         ],
     },
     CrateRow {
+        name: "mpi",
+        may_depend_on: &["cli", "run", "model", "sys"],
+        effects: &[
+            (
+                CodeEffect::Unsafe,
+                "calls of the MPI library, which no other crate may link (docs/design/0026)",
+            ),
+            (CodeEffect::Threads, "one thread makes all calls of MPI"),
+            (CodeEffect::Clock, "offsets between the clocks of ranks"),
+            (CodeEffect::Files, "reads its own program, which all ranks compare"),
+            (CodeEffect::Console, "what is wrong before there is a command"),
+        ],
+    },
+    CrateRow {
         name: "testkit",
         may_depend_on: &["stats"],
         effects: &[(CodeEffect::Net, "connections for tests")],

@@ -70,7 +70,7 @@ fn inventory() -> Inventory {
         clock_resolution_ns: Some(Nanos(1)),
         nics: vec![],
     };
-    Inventory { host, path: None, more_paths: Vec::new(), unknown: vec![] }
+    Inventory { host, path: None, more_paths: Vec::new(), ranks: Vec::new(), unknown: vec![] }
 }
 
 fn response() -> Histogram {

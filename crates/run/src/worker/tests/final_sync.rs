@@ -37,7 +37,7 @@ fn synced(ops_max: Option<u64>) -> (Assignment, WorkerOutput, Vec<IntervalSample
 
 /// Elapsed time of the trial of one client with this worker.
 fn elapsed_ns(assignment: &Assignment, output: WorkerOutput) -> u64 {
-    let clients = [crate::assignment::ClientOutput { client_index: 0, workers: vec![output] }];
+    let clients = [crate::assignment::ClientOutput { client_index: 0, host: None, workers: vec![output] }];
     crate::gather::trial_output(&assignment.cell, 0, TIMES, &clients, "host").last_done_ns.0
 }
 
@@ -88,7 +88,7 @@ fn a_load_that_ends_apart_notes_its_sync_beside_its_time() {
     assert_eq!((output.op_count, output.complete), (1000, true), "{:?}", output.errors);
     let ended_ns = output.ended_at_ns.unwrap();
     assert!(ended_ns.abs_diff(output.done_at_ns + 400 * MS) <= 2 * MS, "{ended_ns} {}", output.done_at_ns);
-    let clients = [crate::assignment::ClientOutput { client_index: 0, workers: vec![output] }];
+    let clients = [crate::assignment::ClientOutput { client_index: 0, host: None, workers: vec![output] }];
     let trial = crate::gather::trial_output(&apart.cell, 0, TIMES, &clients, "host");
     let apart_ns = trial.ended_ns.unwrap().0 - trial.last_done_ns.0;
     assert!(apart_ns.abs_diff(400 * MS) <= 2 * MS, "{apart_ns}");

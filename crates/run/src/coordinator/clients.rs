@@ -1,18 +1,14 @@
 //! The client processes of one trial while it runs: what they say, which of them are lost, how all of them end.
 //!
 //! A client is lost when its process has ended, its pipe has closed, or it has been silent for too long: a live client
-//! reports so twice a second, whatever its load waits for. How clients are started is not decided here.
+//! reports so twice a second, whatever its load waits for. How clients are started and reached is not decided here.
 
-use super::super::TrialHooks;
-use crate::assignment::{ClientOutput, FromClient, ToClient, WindowTimes};
-use crate::client_process::send;
+use super::{LocalContext, TrialHooks};
+use crate::assignment::{Assignment, ClientOutput, FromClient, ToClient, WindowTimes};
 use crate::error::RunError;
 use narrows_engines::Clock;
-use narrows_sys::process::{StopSignal, stop_child};
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStdin, ExitStatus};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -24,8 +20,6 @@ const LOOK_NS_MAX: u64 = 100_000_000;
 const READY_NS_MAX: u64 = 60 * SECOND_NS;
 /// Longest time without a word from a client that runs its load.
 const QUIET_NS_MAX: u64 = 10 * SECOND_NS;
-/// Longest time between the end of a client's pipe and that of its process.
-const GONE_NS_MAX: u64 = SECOND_NS / 2;
 /// Longest time that clients may need to end after they were asked to, where their results are wanted.
 const STOP_NS_MAX: u64 = 5 * SECOND_NS;
 /// The same once one of them has failed: nothing of the trial is kept.
@@ -33,68 +27,113 @@ const FAILED_STOP_NS_MAX: u64 = SECOND_NS / 2;
 /// Looks for the end of processes that were killed; one that hangs in the kernel is left there.
 const REAP_LOOKS_MAX: u32 = 50;
 
-/// What came through a client's pipe.
+/// What came from a client.
 #[derive(Debug)]
-pub(super) enum PipeEvent {
+pub enum ClientEvent {
     /// A message.
     Message(FromClient),
-    /// Its end: nothing more comes.
-    Closed(PipeEnd),
+    /// The end of its messages: nothing more comes.
+    Closed(MessagesEnd),
 }
 
-/// How the words of a client ended: with the pipe, or with what broke.
-pub(super) type PipeEnd = Result<(), String>;
+/// How the messages of a client ended: with the connection, or with what broke.
+pub type MessagesEnd = Result<(), String>;
 
-/// One client's process.
-#[derive(Debug)]
-pub(super) struct Client {
-    child: Child,
-    stdin: ChildStdin,
+/// What is known of a client that says nothing any more.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientSilence<'a> {
+    /// How its messages ended, where they have.
+    pub closed: Option<&'a MessagesEnd>,
+    /// Time without a message.
+    pub quiet_ns: u64,
+}
+
+/// The way to one client, wherever it runs.
+pub trait ClientPort {
+    /// Its process, where it is one of this machine and not this one.
+    fn pid(&self) -> Option<u32>;
+    /// Sends it a message; a client that is gone shows otherwise.
+    fn send(&mut self, message: &ToClient);
+    /// How it was lost; `None` while it is there, or cannot be known not to be.
+    fn loss(&mut self, silence: ClientSilence<'_>) -> Option<String>;
+    /// The error of a client that is lost for `problem`.
+    fn lost_error(&self, problem: String) -> RunError;
+    /// Ends what it does for this trial, without waiting.
+    fn end(&mut self);
+    /// Whether it may still be ending.
+    fn is_ending(&mut self) -> bool {
+        false
+    }
+}
+
+/// One client.
+struct Client {
+    port: Box<dyn ClientPort>,
     /// Time without a word.
     quiet_ns: u64,
     ready: bool,
-    closed: Option<PipeEnd>,
+    closed: Option<MessagesEnd>,
     /// Nothing more is expected of it: it is done, has failed, or is lost.
     settled: bool,
 }
 
 impl Client {
-    /// A client that has been given its assignment.
-    pub(super) fn new(child: Child, stdin: ChildStdin) -> Self {
-        Self { child, stdin, quiet_ns: 0, ready: false, closed: None, settled: false }
-    }
-
-    /// How it was lost; `None` while it is there, or cannot be known not to be.
     fn loss(&mut self) -> Option<String> {
-        let Some(problem) = &self.closed else { return None };
-        match (self.child.try_wait(), problem) {
-            (Ok(Some(status)), _) => Some(ended(status)),
-            (_, Err(problem)) => Some(format!("sent an invalid message: {problem}")),
-            _ if self.quiet_ns > GONE_NS_MAX => Some("closed its pipe before it had finished".to_owned()),
-            _ => None,
-        }
+        self.port.loss(ClientSilence { closed: self.closed.as_ref(), quiet_ns: self.quiet_ns })
     }
 }
 
+/// What came from a client, with its index.
+pub type ClientEventSender = Sender<(usize, ClientEvent)>;
+
+/// Reaches the client of an assignment, whose messages are to arrive through the channel.
+pub type ConnectFn<'a> =
+    dyn FnMut(&Assignment, &ClientEventSender) -> Result<Box<dyn ClientPort>, RunError> + 'a;
+
+/// Runs one trial with a client for each assignment, each reached by what `connect` returns: the way to it, with which its
+/// assignment has been sent already. Its messages arrive through the channel, with its index.
+///
+/// # Errors
+/// When a client cannot be reached, could not open its target, ended without a result, or a stop was asked for before the
+/// start.
+pub fn run_clients(
+    assignments: &[Assignment],
+    context: &LocalContext<'_>,
+    hooks: &mut dyn TrialHooks,
+    connect: &mut ConnectFn<'_>,
+) -> Result<Vec<ClientOutput>, RunError> {
+    let (sender, inbox) = channel();
+    let mut clients = Clients::new(inbox, sender.clone(), context.clock);
+    for assignment in assignments {
+        clients.add(connect(assignment, &sender)?);
+    }
+    clients.wait_until_ready(hooks)?;
+    let Some(times) = hooks.ready(&clients.pids()) else { return Err(RunError::Stopped) };
+    clients.send_all(&ToClient::Go(times));
+    let has_wall = assignments.iter().any(|assignment| assignment.cell.workload.edges.stone_wall);
+    clients.wall = has_wall.then_some(times);
+    clients.collect(hooks)
+}
+
 /// All clients of a trial; dropping them ends every process.
-pub(super) struct Clients {
+struct Clients {
     children: Vec<Client>,
-    inbox: Receiver<(usize, PipeEvent)>,
+    inbox: Receiver<(usize, ClientEvent)>,
     /// Keeps the inbox open, so that waiting for it lasts its time.
-    _open: Sender<(usize, PipeEvent)>,
+    _open: Sender<(usize, ClientEvent)>,
     clock: Arc<dyn Clock>,
     looked_at_ns: u64,
     /// Time since the look before, as far as it counts.
     step_ns: u64,
     /// The window's times while the first client to be done is to end it for all.
-    pub(super) wall: Option<WindowTimes>,
+    wall: Option<WindowTimes>,
 }
 
 impl Clients {
     /// No clients yet; their messages arrive through `inbox`.
-    pub(super) fn new(
-        inbox: Receiver<(usize, PipeEvent)>,
-        open: Sender<(usize, PipeEvent)>,
+    fn new(
+        inbox: Receiver<(usize, ClientEvent)>,
+        open: Sender<(usize, ClientEvent)>,
         clock: &Arc<dyn Clock>,
     ) -> Self {
         Self {
@@ -108,18 +147,17 @@ impl Clients {
         }
     }
 
-    pub(super) fn add(&mut self, client: Client) {
-        self.children.push(client);
+    fn add(&mut self, port: Box<dyn ClientPort>) {
+        self.children.push(Client { port, quiet_ns: 0, ready: false, closed: None, settled: false });
     }
 
-    pub(super) fn pids(&self) -> Vec<u32> {
-        self.children.iter().map(|client| client.child.id()).collect()
+    fn pids(&self) -> Vec<u32> {
+        self.children.iter().filter_map(|client| client.port.pid()).collect()
     }
 
-    pub(super) fn send_all(&mut self, message: &ToClient) {
+    fn send_all(&mut self, message: &ToClient) {
         for client in &mut self.children {
-            // A client that is gone shows in the inbox.
-            drop(send(&mut client.stdin, message));
+            client.port.send(message);
         }
     }
 
@@ -127,7 +165,7 @@ impl Clients {
     ///
     /// # Errors
     /// When one cannot, is lost or takes too long, or a stop is asked for.
-    pub(super) fn wait_until_ready(&mut self, hooks: &mut dyn TrialHooks) -> Result<(), RunError> {
+    fn wait_until_ready(&mut self, hooks: &mut dyn TrialHooks) -> Result<(), RunError> {
         let mut left_ns = READY_NS_MAX;
         while let Some(waited_for) = self.children.iter().position(|client| !client.ready) {
             match self.next_message() {
@@ -149,7 +187,7 @@ impl Clients {
             if left_ns == 0 || hooks.is_overdue() {
                 let waited_s = (READY_NS_MAX - left_ns) / SECOND_NS;
                 let problem = format!("has not opened its target within {waited_s} s");
-                return Err(self.error(waited_for, problem));
+                return Err(self.lost(waited_for, problem));
             }
         }
         Ok(())
@@ -159,8 +197,9 @@ impl Clients {
     ///
     /// # Errors
     /// When one has failed, is lost, does not answer, or does not end when it must.
-    pub(super) fn collect(&mut self, hooks: &mut dyn TrialHooks) -> Result<Vec<ClientOutput>, RunError> {
+    fn collect(&mut self, hooks: &mut dyn TrialHooks) -> Result<Vec<ClientOutput>, RunError> {
         let mut outputs: Vec<Option<ClientOutput>> = vec![None; self.children.len()];
+        let mut merged = Vec::new();
         let mut first_error = None;
         let mut stop_left_ns = None;
         self.forget_quiet();
@@ -177,6 +216,14 @@ impl Clients {
                     self.children[index].settled = true;
                     first_error.get_or_insert(self.failure(index, &message));
                 }
+                Some((index, FromClient::Finished { at_ns })) => {
+                    self.apply_stone_wall(at_ns);
+                    self.children[index].settled = true;
+                }
+                Some((index, FromClient::Merged(all))) => {
+                    self.children[index].settled = true;
+                    merged = all;
+                }
                 Some((_, FromClient::Turned)) => hooks.turned(),
                 Some((_, FromClient::LoadEnded { at_ns })) => self.apply_stone_wall(at_ns),
                 Some((_, FromClient::Ready | FromClient::Alive)) | None => {}
@@ -187,7 +234,7 @@ impl Clients {
             if hooks.is_overdue() {
                 let problem =
                     "has not ended although the time for the whole command is over; its target may hang";
-                first_error.get_or_insert(self.error(waited_for, problem.to_owned()));
+                first_error.get_or_insert(self.lost(waited_for, problem.to_owned()));
             }
             if stop_left_ns.is_none() && (first_error.is_some() || hooks.poll()) {
                 stop_left_ns = Some(STOP_NS_MAX);
@@ -202,14 +249,14 @@ impl Clients {
                 if *left_ns == 0 {
                     let problem =
                         format!("did not end within {} s of the request to stop", STOP_NS_MAX / SECOND_NS);
-                    first_error.get_or_insert(self.error(waited_for, problem));
+                    first_error.get_or_insert(self.lost(waited_for, problem));
                     break;
                 }
             }
         }
         match first_error {
             Some(error) => Err(error),
-            None => Ok(outputs.into_iter().flatten().collect()),
+            None => Ok(merged.into_iter().chain(outputs.into_iter().flatten()).collect()),
         }
     }
 
@@ -226,8 +273,8 @@ impl Clients {
         let client = self.children.get_mut(index)?;
         client.quiet_ns = 0;
         match received {
-            PipeEvent::Message(message) => Some((index, message)),
-            PipeEvent::Closed(problem) => {
+            ClientEvent::Message(message) => Some((index, message)),
+            ClientEvent::Closed(problem) => {
                 client.closed = Some(problem);
                 None
             }
@@ -265,7 +312,15 @@ impl Clients {
             client.settled = true;
             Some((index, problem))
         })?;
-        Some(self.error(index, problem))
+        Some(self.lost(index, problem))
+    }
+
+    /// The error of a client that does not do what it must.
+    fn lost(&self, index: usize, problem: String) -> RunError {
+        match self.children.get(index) {
+            Some(client) => client.port.lost_error(problem),
+            None => self.error(index, problem),
+        }
     }
 
     fn failure(&self, index: usize, message: &str) -> RunError {
@@ -281,31 +336,12 @@ impl Clients {
 impl Drop for Clients {
     fn drop(&mut self) {
         for client in &mut self.children {
-            // A client whose pipe closes ends by itself; it is not waited for.
-            drop(stop_child(&mut client.child, StopSignal::Kill));
+            client.port.end();
         }
         let mut looks = 0;
-        while looks < REAP_LOOKS_MAX
-            && self.children.iter_mut().any(|client| matches!(client.child.try_wait(), Ok(None)))
-        {
+        while looks < REAP_LOOKS_MAX && self.children.iter_mut().any(|client| client.port.is_ending()) {
             // Messages of before the end are few: the queue ends with the pipes.
             looks += u32::from(matches!(self.inbox.recv_timeout(POLL_SLICE), Err(RecvTimeoutError::Timeout)));
         }
-    }
-}
-
-/// How a process ended before it was done, and what to do.
-fn ended(status: ExitStatus) -> String {
-    match (status.signal(), status.code()) {
-        (Some(9), _) => {
-            "ended (killed by signal 9); possibly by the kernel's out-of-memory killer: see dmesg, and \
-                         use fewer clients, workers or smaller blocks"
-                .to_owned()
-        }
-        (Some(signal), _) => format!("ended (killed by signal {signal}); see dmesg and its messages above"),
-        (None, Some(code)) => {
-            format!("ended (exit code {code}) before it had finished; see its messages above")
-        }
-        (None, None) => "ended before it had finished".to_owned(),
     }
 }

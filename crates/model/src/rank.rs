@@ -1,0 +1,22 @@
+//! Where the ranks of an MPI job run.
+
+use crate::units::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One rank of the job whose clients put the load on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RankFacts {
+    /// Its number, from 0.
+    pub rank: u32,
+    /// The name of its host.
+    pub host: String,
+    /// Its process, by the number that its host gives it.
+    pub pid: u32,
+    /// CPUs on which it may run.
+    pub cpus: Vec<u32>,
+    /// How far its monotonic clock is before that of rank 0; 0 where it is the same clock.
+    pub clock_offset_ns: i64,
+    /// How far that may be wrong: half of the shortest round trip by which it was measured; 0 for the same clock.
+    pub clock_uncertainty_ns: Nanos,
+}

@@ -1,0 +1,136 @@
+//! What a rank says of itself at the start: where it runs, what it runs, and by which clock.
+
+use serde::{Deserialize, Serialize};
+
+/// One rank, as it describes itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RankIdentity {
+    /// The name of its host.
+    pub(crate) host: String,
+    /// Its process.
+    pub(crate) pid: u32,
+    /// When that was started, in ticks since boot.
+    pub(crate) started_ticks: u64,
+    /// CPUs on which it may run.
+    pub(crate) cpus: Vec<u32>,
+    /// Boot id and namespace of processes: equal where processes of both are known by the same numbers.
+    pub(crate) processes: String,
+    /// Boot id and namespace of time: equal where both have one monotonic clock.
+    pub(crate) clock: String,
+    /// Length and checksum of its program.
+    pub(crate) program: String,
+    /// Its words behind the program's name.
+    pub(crate) words: Vec<String>,
+}
+
+impl RankIdentity {
+    /// That of this process.
+    pub(crate) fn of_this_process() -> Self {
+        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+        let boot_id = read("/proc/sys/kernel/random/boot_id");
+        let pid = std::process::id();
+        let started_ticks = narrows_sys::process::started_ticks(pid).unwrap_or_default();
+        let time = std::fs::read_link("/proc/self/ns/time");
+        let time = time.map(|link| link.to_string_lossy().into_owned()).unwrap_or_default();
+        let namespace = narrows_sys::process::pid_namespace();
+        Self {
+            host: read("/proc/sys/kernel/hostname"),
+            pid,
+            started_ticks,
+            cpus: cpus(),
+            // Numbers of processes mean nothing to a rank that cannot tell whose they are.
+            processes: namespace.map(|namespace| format!("{boot_id} {namespace}")).unwrap_or_default(),
+            clock: format!("{boot_id} {time}"),
+            program: program(),
+            words: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
+        }
+    }
+
+    /// Whether the process of `other` is known here by its number.
+    pub(crate) fn knows_process_of(&self, other: &Self) -> bool {
+        !self.processes.is_empty() && self.processes == other.processes
+    }
+}
+
+fn cpus() -> Vec<u32> {
+    let cpus = narrows_sys::process::affinity().unwrap_or_default();
+    cpus.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect()
+}
+
+/// What this process runs: two builds differ in it.
+fn program() -> String {
+    match std::fs::read("/proc/self/exe") {
+        Ok(bytes) => format!("{} bytes, checksum {:08x}", bytes.len(), crc32c::crc32c(&bytes)),
+        Err(error) => format!("unreadable ({error})"),
+    }
+}
+
+/// What is wrong with the ranks of one job, in a sentence; `None` where all run the same.
+pub(crate) fn difference(all: &[RankIdentity]) -> Option<String> {
+    let first = all.first()?;
+    let differ = |is_other: &dyn Fn(&RankIdentity) -> bool| {
+        let others = all.iter().enumerate().filter(|(_, rank)| is_other(rank));
+        let others: Vec<String> = others.map(|(number, rank)| format!("{number} on {}", rank.host)).collect();
+        (!others.is_empty()).then(|| shortened(&others))
+    };
+    if let Some(others) = differ(&|rank| rank.program != first.program) {
+        return Some(format!(
+            "ranks {others} run another build of narrows-mpi than rank 0 on {} ({}); install one build on all hosts",
+            first.host, first.program
+        ));
+    }
+    let others = differ(&|rank| rank.words != first.words)?;
+    Some(format!(
+        "ranks {others} were started with other words than rank 0 (`{}`), and a job has one plan; give all ranks the same \
+         command",
+        first.words.join(" ")
+    ))
+}
+
+/// At most three of `all`, and how many more there are.
+fn shortened(all: &[String]) -> String {
+    let more = all.len().saturating_sub(3);
+    let named = all.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+    if more == 0 { named } else { format!("{named} and {more} more") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(program: &str, words: &[&str]) -> RankIdentity {
+        RankIdentity {
+            host: "h".to_owned(),
+            pid: 1,
+            started_ticks: 1,
+            cpus: vec![0],
+            processes: String::new(),
+            clock: String::new(),
+            program: program.to_owned(),
+            words: words.iter().map(|word| (*word).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn one_sentence_names_the_ranks_that_differ() {
+        let (a, b) = (identity("p", &["run", "a"]), identity("q", &["run", "a"]));
+        assert_eq!(difference(&[a.clone(), a.clone()]), None);
+        let message = difference(&[a.clone(), b.clone(), a.clone(), b.clone(), b.clone(), b]).unwrap();
+        assert!(
+            message.starts_with("ranks 1 on h, 3 on h, 4 on h and 1 more run another build"),
+            "{message}"
+        );
+        let message = difference(&[a, identity("p", &["run", "b"])]).unwrap();
+        assert!(
+            message.contains("ranks 1 on h were started with other words than rank 0 (`run a`)"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_process_is_known_only_where_its_numbers_are() {
+        let own = RankIdentity::of_this_process();
+        assert!(own.knows_process_of(&own) && own.started_ticks > 0 && !own.cpus.is_empty());
+        assert!(!own.knows_process_of(&identity("p", &[])));
+    }
+}

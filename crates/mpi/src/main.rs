@@ -1,0 +1,115 @@
+//! The binary `narrows-mpi`: the command line of `narrows`, whose clients are the ranks of an MPI job.
+//!
+//! Rank 0 runs the command; all others serve it. Not here: the command line, which is the library's of `narrows`.
+
+mod collective;
+mod gathered;
+mod handshake;
+mod identity;
+mod message;
+mod messenger;
+mod own_client;
+mod ranks;
+mod raw;
+mod tree;
+
+use collective::CollectiveEnd;
+use handshake::MpiJob;
+use messenger::{MessengerHandle, Start};
+use narrows::{RankJob, Setup};
+use narrows_run::client_process::ClientOrder;
+use own_client::OwnClient;
+use ranks::RankCoordinator;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+/// Exit code of bad input, as of `narrows`.
+const BAD_INPUT: u8 = 2;
+/// Exit code where something could not be run, as of `narrows`.
+const COULD_NOT_RUN: u8 = 3;
+
+fn main() -> ExitCode {
+    let (joined, job) = channel();
+    let (orders, inbox) = channel();
+    let messenger = match MessengerHandle::start(joined, OwnClient::new(orders)) {
+        Ok(messenger) => messenger,
+        Err(problem) => return fail(&problem, COULD_NOT_RUN),
+    };
+    let job: MpiJob = match job.recv() {
+        Ok(Ok(Start::Job(job))) => job,
+        Ok(Ok(Start::Ended(end))) => {
+            messenger.join();
+            return show(&end);
+        }
+        Ok(Err(refusal)) => {
+            messenger.join();
+            return refusal
+                .message
+                .map_or(ExitCode::from(refusal.code), |message| fail(&message, refusal.code));
+        }
+        Err(_) => return fail("the thread that makes the calls of MPI has ended", COULD_NOT_RUN),
+    };
+    if job.rank > 0 {
+        return serve(messenger, inbox);
+    }
+    if job.ranks.len() < 2 {
+        let code = narrows::main_with(&Setup::default());
+        messenger.finish();
+        return code;
+    }
+    lead(messenger, inbox, job)
+}
+
+/// The life of rank 0: the command, with a client of its own beside it.
+fn lead(messenger: MessengerHandle, inbox: Receiver<ClientOrder>, job: MpiJob) -> ExitCode {
+    let coordinator = Arc::new(RankCoordinator::new(messenger.sender(), job.places));
+    let setup =
+        Setup::default().with_job(RankJob { ranks: job.ranks, coordinator: Arc::clone(&coordinator) as _ });
+    if let Err(problem) = own_client::start(setup.clone(), inbox, messenger.sender()) {
+        messenger.abort(COULD_NOT_RUN);
+        return fail(&problem, COULD_NOT_RUN);
+    }
+    let code = narrows::main_with(&setup);
+    if coordinator.has_lost() {
+        // The others may wait for the lost one in a call that does not return.
+        messenger.abort(COULD_NOT_RUN);
+        return ExitCode::from(COULD_NOT_RUN);
+    }
+    messenger.finish();
+    code
+}
+
+/// The life of any other rank.
+fn serve(messenger: MessengerHandle, inbox: Receiver<ClientOrder>) -> ExitCode {
+    // What ends the job is for rank 0, which asks all others to stop; the launcher kills those that do not end.
+    if let Err(error) = narrows_sys::signals::block_ending_signals() {
+        return fail(&error.to_string(), COULD_NOT_RUN);
+    }
+    let served = own_client::serve(&Setup::default(), inbox, messenger.sender());
+    messenger.join();
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => fail(&problem, COULD_NOT_RUN),
+    }
+}
+
+/// Prints what a suite ended with.
+fn show(end: &CollectiveEnd) -> ExitCode {
+    use std::io::Write as _;
+    // Nobody reads what cannot be written.
+    drop(std::io::stdout().lock().write_all(end.output.as_bytes()));
+    match &end.problem {
+        Some(problem) => fail(problem, end.code),
+        None => ExitCode::from(end.code),
+    }
+}
+
+/// Prints why this rank cannot go on.
+fn fail(problem: &str, code: u8) -> ExitCode {
+    #[allow(clippy::print_stderr, reason = "there is no command yet that could print")]
+    {
+        eprintln!("narrows: {}", narrows_model::printable::lines(problem));
+    }
+    ExitCode::from(code)
+}

@@ -1,0 +1,394 @@
+//! The one thread of a rank that makes calls of MPI: it sends and receives the messages of clients, enters the barriers at
+//! which trials begin, and merges outputs.
+//!
+//! No call here waits for another rank, once the job has begun. Not here: what a lost rank means, which rank 0's coordinator
+//! decides.
+
+use crate::COULD_NOT_RUN;
+use crate::collective::{self, CollectiveEnd};
+use crate::handshake::{self, JobRefusal, MpiJob};
+use crate::message::{LocalMessage, RankMessage, TAG};
+use crate::own_client::OwnClient;
+use crate::raw::{SentMessage, StartedBarrier, return_errors};
+use crate::tree::{MergePoint, parent};
+use mpi::point_to_point::{Source as _, Status};
+use mpi::topology::{Communicator as _, SimpleCommunicator};
+use mpi::traits::MatchedReceiveVec as _;
+use mpi::{Threading, initialize_with_threading};
+use narrows_run::assignment::{ClientOutput, FromClient, ToClient, WindowTimes};
+use narrows_run::coordinator::{ClientEvent, ClientEventSender};
+use narrows_sys::clock::{Monotonic, wait_ns};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// Pause between two looks while a message is expected: an answer waits for half of it in the mean.
+const PAUSE_EXPECTING: Duration = Duration::from_micros(200);
+/// The same while load runs: messages then may wait, and the processor is the load's.
+const PAUSE_LOADED: Duration = Duration::from_millis(1);
+/// Messages that are received before anything else is looked at again.
+const RECEIVED_AT_ONCE_MAX: u32 = 256;
+/// Time between two words that the client of rank 0 lives, once it waits for the outputs of others.
+const ALIVE_NS: u64 = 500_000_000;
+/// Longest wait at the end for messages that are still on their way.
+const FLUSH_NS: u64 = 5_000_000_000;
+/// Pause between two looks then.
+const FLUSH_PAUSE_NS: u64 = 200_000;
+
+/// How a job begins.
+pub(crate) enum Start {
+    /// With a command, which rank 0 runs.
+    Job(MpiJob),
+    /// With a suite that all ranks have run together, and which has ended.
+    Ended(CollectiveEnd),
+}
+
+/// The messenger as its rank's other threads see it.
+pub(crate) struct MessengerHandle {
+    sender: Sender<LocalMessage>,
+    thread: JoinHandle<()>,
+}
+
+impl MessengerHandle {
+    /// Starts the messenger of this process, which sends to `joined` once all ranks are known.
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub(crate) fn start(joined: Sender<Result<Start, JobRefusal>>, own: OwnClient) -> Result<Self, String> {
+        let (sender, inbox) = channel();
+        let thread = Builder::new().name("mpi".to_owned()).spawn(move || live(&joined, own, &inbox));
+        let thread = thread.map_err(|error| format!("start a thread for the calls of MPI: {error}"))?;
+        Ok(Self { sender, thread })
+    }
+
+    /// The way to it.
+    pub(crate) fn sender(&self) -> Sender<LocalMessage> {
+        self.sender.clone()
+    }
+
+    /// Ends the job in order.
+    pub(crate) fn finish(self) {
+        drop(self.sender.send(LocalMessage::Finish));
+        self.join();
+    }
+
+    /// Ends the job at once.
+    pub(crate) fn abort(self, code: u8) {
+        drop(self.sender.send(LocalMessage::Abort(code)));
+        self.join();
+    }
+
+    /// Waits for its end.
+    pub(crate) fn join(self) {
+        // One that has panicked has said so.
+        drop(self.thread.join());
+    }
+}
+
+fn live(joined: &Sender<Result<Start, JobRefusal>>, own: OwnClient, inbox: &Receiver<LocalMessage>) {
+    // The thread that starts MPI is the one that may call it.
+    let Some((universe, threading)) = initialize_with_threading(Threading::Funneled) else {
+        let message = Some("MPI could not be started".to_owned());
+        drop(joined.send(Err(JobRefusal { message, code: COULD_NOT_RUN })));
+        return;
+    };
+    let world = universe.world();
+    if threading < Threading::Funneled {
+        let message =
+            "this MPI library allows no threads beside its own; install one that was built with them";
+        let message = (world.rank() == 0).then(|| message.to_owned());
+        drop(joined.send(Err(JobRefusal { message, code: COULD_NOT_RUN })));
+        return;
+    }
+    let job = match handshake::join(&world) {
+        Ok(job) => job,
+        Err(refusal) => {
+            drop(joined.send(Err(refusal)));
+            return;
+        }
+    };
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    if collective::is_wanted(&words) {
+        let end = collective::run(&world, &words);
+        drop(joined.send(Ok(Start::Ended(end))));
+        return;
+    }
+    return_errors(&world);
+    let facts = job.ranks.get(job.rank as usize);
+    let mut messenger = Messenger {
+        rank: job.rank,
+        host: facts.map(|facts| facts.host.clone()),
+        offset_ns: facts.map_or(0, |facts| facts.clock_offset_ns),
+        world,
+        own,
+        sent: Vec::new(),
+        merges: BTreeMap::new(),
+        trial: 0,
+        events: None,
+        entered_trial: 0,
+        barriers: Vec::new(),
+        held: None,
+        said_alive_ns: 0,
+        clock: Monotonic::new(),
+        is_finished: false,
+    };
+    if joined.send(Ok(Start::Job(job))).is_ok() {
+        messenger.run(inbox);
+    }
+    // The client of this rank ends before MPI does.
+    drop(messenger);
+    drop(universe);
+}
+
+struct Messenger {
+    world: SimpleCommunicator,
+    rank: u32,
+    host: Option<String>,
+    /// How far the clock of this rank is before that of rank 0.
+    offset_ns: i64,
+    own: OwnClient,
+    sent: Vec<SentMessage>,
+    merges: BTreeMap<u64, MergePoint>,
+    /// The newest trial that this rank has a client in.
+    trial: u64,
+    /// On rank 0: where what comes from the clients of the trial is sent.
+    events: Option<ClientEventSender>,
+    /// The newest trial whose barrier was entered.
+    entered_trial: u64,
+    barriers: Vec<(u64, StartedBarrier)>,
+    /// Times that are for the client once all ranks have entered the barrier.
+    held: Option<(u64, WindowTimes)>,
+    said_alive_ns: u64,
+    clock: Monotonic,
+    is_finished: bool,
+}
+
+impl Messenger {
+    fn run(&mut self, inbox: &Receiver<LocalMessage>) {
+        while !self.is_finished {
+            match inbox.recv_timeout(self.pause()) {
+                Ok(message) => self.heed(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => self.is_finished = true,
+            }
+            while let Ok(message) = inbox.try_recv() {
+                self.heed(message);
+            }
+            self.receive();
+            self.pass_barriers();
+            self.pass_outputs();
+            self.sent.retain_mut(|message| !message.is_done());
+            self.say_alive();
+        }
+        let until_ns = self.clock.now_ns().saturating_add(FLUSH_NS);
+        while !self.sent.is_empty() && self.clock.now_ns() < until_ns {
+            self.sent.retain_mut(|message| !message.is_done());
+            // One that ends early is made again.
+            let _ = wait_ns(FLUSH_PAUSE_NS);
+        }
+    }
+
+    fn pause(&self) -> Duration {
+        let is_loaded = self.barriers.is_empty() && self.entered_trial == self.trial && self.trial > 0;
+        if is_loaded { PAUSE_LOADED } else { PAUSE_EXPECTING }
+    }
+
+    fn heed(&mut self, message: LocalMessage) {
+        match message {
+            LocalMessage::Begin { trial, events } => {
+                self.trial = trial;
+                self.events = Some(events);
+            }
+            LocalMessage::ToRank { rank, trial, message } if rank == self.rank => {
+                self.client_message(trial, message);
+            }
+            LocalMessage::ToRank { rank, trial, message } => {
+                self.send(rank, &RankMessage::ToClient { trial, message });
+            }
+            LocalMessage::Join { trial, first_rank } => {
+                for rank in first_rank..self.rank_count() {
+                    self.send(rank, &RankMessage::Join { trial });
+                }
+            }
+            LocalMessage::FromOwn { trial, message } => self.own_message(trial, message),
+            LocalMessage::Finish => {
+                for rank in 1..self.rank_count() {
+                    self.send(rank, &RankMessage::Finish);
+                }
+                self.is_finished = true;
+            }
+            LocalMessage::Abort(code) => self.world.abort(i32::from(code)),
+        }
+    }
+
+    fn rank_count(&self) -> u32 {
+        u32::try_from(self.world.size()).unwrap_or_default()
+    }
+
+    fn send(&mut self, rank: u32, message: &RankMessage) {
+        // What cannot be sent is missed by its receiver, which has deadlines.
+        let Ok(bytes) = message.encode() else { return };
+        let rank = i32::try_from(rank).unwrap_or(-1);
+        self.sent.extend(SentMessage::start(&self.world, rank, TAG, bytes));
+    }
+
+    fn receive(&mut self) {
+        for _ in 0..RECEIVED_AT_ONCE_MAX {
+            let found = self.world.any_process().immediate_matched_probe_with_tag(TAG);
+            let Some(found) = found else { return };
+            let (bytes, status): (Vec<u8>, Status) = found.matched_receive_vec();
+            let source = u32::try_from(status.source_rank()).unwrap_or_default();
+            match RankMessage::decode(&bytes) {
+                Ok(message) => self.take(source, message),
+                Err(problem) => self.event(source, ClientEvent::Closed(Err(problem))),
+            }
+        }
+    }
+
+    fn take(&mut self, source: u32, message: RankMessage) {
+        match message {
+            RankMessage::ToClient { trial, message } => self.client_message(trial, message),
+            RankMessage::Join { trial } => self.enter(trial),
+            RankMessage::FromClient { trial, message } if trial == self.trial => {
+                self.event(source, ClientEvent::Message(message));
+            }
+            RankMessage::Outputs { trial, outputs } if trial >= self.trial => {
+                self.merges.entry(trial).or_default().add_below(outputs);
+            }
+            // Of a trial that has ended.
+            RankMessage::FromClient { .. } | RankMessage::Outputs { .. } => {}
+            RankMessage::Finish => self.is_finished = true,
+        }
+    }
+
+    fn event(&mut self, client: u32, event: ClientEvent) {
+        if let Some(events) = &self.events
+            && events.send((client as usize, event)).is_err()
+        {
+            // The trial has ended.
+            self.events = None;
+        }
+    }
+
+    /// A message of rank 0 for the client of this rank.
+    fn client_message(&mut self, trial: u64, message: ToClient) {
+        match message {
+            ToClient::Prepare(assignment, folders) => {
+                self.trial = trial;
+                self.merges.retain(|known, _| *known >= trial);
+                let client_count = assignment.cell.workload.clients.max(1);
+                self.merges.entry(trial).or_default().client_count = Some(client_count);
+                self.own.send(trial, ToClient::Prepare(assignment, folders));
+            }
+            ToClient::Go(times) => self.start_at(trial, times),
+            ToClient::Stop => {
+                self.held = None;
+                self.own.send(trial, ToClient::Stop);
+            }
+        }
+    }
+
+    /// Gives the times to the client: the first ones of a trial once all ranks are at its barrier.
+    fn start_at(&mut self, trial: u64, times: WindowTimes) {
+        let shift = |at_ns: u64| at_ns.saturating_add_signed(self.offset_ns);
+        let own = WindowTimes {
+            start_ns: shift(times.start_ns),
+            measure_from_ns: shift(times.measure_from_ns),
+            measure_until_ns: shift(times.measure_until_ns),
+        };
+        let is_lone = self.merges.get(&trial).is_some_and(|merge| merge.client_count == Some(1));
+        let is_first = self.entered_trial < trial;
+        if is_first {
+            self.entered_trial = trial;
+            if !is_lone {
+                self.barriers.extend(StartedBarrier::enter(&self.world).map(|barrier| (trial, barrier)));
+            }
+        }
+        if self.barriers.iter().any(|(entered, _)| *entered == trial) {
+            self.held = Some((trial, own));
+        } else {
+            self.own.send(trial, ToClient::Go(own));
+        }
+    }
+
+    fn enter(&mut self, trial: u64) {
+        self.entered_trial = trial;
+        self.barriers.extend(StartedBarrier::enter(&self.world).map(|barrier| (trial, barrier)));
+    }
+
+    fn pass_barriers(&mut self) {
+        let Self { barriers, held, own, .. } = self;
+        barriers.retain_mut(|(trial, barrier)| {
+            if !barrier.is_done() {
+                return true;
+            }
+            if let Some((_, times)) = held.take_if(|(held, _)| held == trial) {
+                own.send(*trial, ToClient::Go(times));
+            }
+            false
+        });
+    }
+
+    /// A message of the client of this rank, for rank 0.
+    fn own_message(&mut self, trial: u64, message: FromClient) {
+        let to_first = self.offset_ns.saturating_neg();
+        let message = match message {
+            FromClient::Done(mut output) => {
+                output.host.clone_from(&self.host);
+                output.shift(to_first);
+                let at_ns = output.done_at_ns();
+                self.merges.entry(trial).or_default().add_own(vec![*output]);
+                if self.rank == 0 {
+                    return;
+                }
+                FromClient::Finished { at_ns }
+            }
+            FromClient::Failed { message, errno } => {
+                self.merges.entry(trial).or_default().add_own(Vec::new());
+                FromClient::Failed { message, errno }
+            }
+            FromClient::Interval(mut sample) => {
+                sample.start_ns.0 = sample.start_ns.0.saturating_add_signed(to_first);
+                sample.end_ns.0 = sample.end_ns.0.saturating_add_signed(to_first);
+                FromClient::Interval(sample)
+            }
+            FromClient::LoadEnded { at_ns } => {
+                FromClient::LoadEnded { at_ns: at_ns.saturating_add_signed(to_first) }
+            }
+            other => other,
+        };
+        if self.rank > 0 {
+            self.send(0, &RankMessage::FromClient { trial, message });
+        } else if trial == self.trial {
+            self.event(0, ClientEvent::Message(message));
+        }
+    }
+
+    fn pass_outputs(&mut self) {
+        let (rank, trial) = (self.rank, self.trial);
+        let complete = self.merges.get_mut(&trial).and_then(|merge| merge.complete(rank));
+        let Some(outputs) = complete else { return };
+        if rank > 0 {
+            self.send(parent(rank), &RankMessage::Outputs { trial, outputs });
+        } else {
+            self.event(0, ClientEvent::Message(FromClient::Merged(in_order(outputs))));
+        }
+    }
+
+    /// The client of rank 0 is done, and says nothing while it waits for the others.
+    fn say_alive(&mut self) {
+        let waits = self.events.is_some() && self.merges.get(&self.trial).is_some_and(MergePoint::has_own);
+        let now_ns = self.clock.now_ns();
+        if waits && now_ns.saturating_sub(self.said_alive_ns) >= ALIVE_NS {
+            self.said_alive_ns = now_ns;
+            self.event(0, ClientEvent::Message(FromClient::Alive));
+        }
+    }
+}
+
+fn in_order(mut outputs: Vec<ClientOutput>) -> Vec<ClientOutput> {
+    outputs.sort_by_key(|output| output.client_index);
+    outputs
+}

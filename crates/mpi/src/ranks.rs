@@ -1,0 +1,141 @@
+//! Rank 0's coordinator: the clients of a trial are the first ranks of the job.
+//!
+//! Not here: messages and barriers, which are the messenger's; how clients are supervised, which is `run`'s.
+
+use crate::handshake::RankPlace;
+use crate::message::LocalMessage;
+use narrows_run::RunError;
+use narrows_run::assignment::{Assignment, ClientOutput, OwnFolderFacts, ToClient};
+use narrows_run::coordinator::{
+    ClientEventSender, ClientPort, ClientSilence, Coordinator, LocalContext, TrialHooks, run_clients,
+};
+use narrows_sys::process::started_ticks;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Clients on the ranks of a job.
+pub(crate) struct RankCoordinator {
+    messenger: Mutex<Sender<LocalMessage>>,
+    places: Vec<RankPlace>,
+    trial: AtomicU64,
+    has_lost: Arc<AtomicBool>,
+}
+
+impl RankCoordinator {
+    /// A coordinator of the ranks at `places`, by the messenger of rank 0.
+    pub(crate) fn new(messenger: Sender<LocalMessage>, places: Vec<RankPlace>) -> Self {
+        Self { messenger: Mutex::new(messenger), places, trial: AtomicU64::new(0), has_lost: Arc::default() }
+    }
+
+    /// Whether a rank was lost.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.has_lost.load(Ordering::Acquire)
+    }
+
+    fn connect(
+        &self,
+        trial: u64,
+        assignment: &Assignment,
+        events: &ClientEventSender,
+    ) -> Result<RankPort, RunError> {
+        let rank = assignment.client_index;
+        let count = assignment.cell.workload.clients.max(1);
+        let Some(place) = self.places.get(rank as usize) else {
+            let problem = format!(
+                "cannot be run: the job has {} ranks, and each client is one; start the job with {count} (mpirun -np \
+                 {count}), or lower `clients`",
+                self.places.len()
+            );
+            return Err(RunError::Client { client_index: rank, client_count: count, problem });
+        };
+        let messenger = self.messenger.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if rank == 0 {
+            // A messenger that is gone shows as clients that are never ready.
+            drop(messenger.send(LocalMessage::Begin { trial, events: events.clone() }));
+        }
+        // Elsewhere the same folder has other numbers.
+        let folders = if place.is_here { OwnFolderFacts::of_target(assignment.target()) } else { Vec::new() };
+        let mut port = RankPort {
+            messenger,
+            rank,
+            trial,
+            // Ranks without a client join the barrier of those with one.
+            joins_from: (rank == 0 && count > 1).then_some(count),
+            place: place.clone(),
+            has_lost: Arc::clone(&self.has_lost),
+        };
+        port.send(&ToClient::Prepare(Box::new(assignment.clone()), folders));
+        Ok(port)
+    }
+}
+
+impl Coordinator for RankCoordinator {
+    fn run(
+        &self,
+        assignments: &[Assignment],
+        context: &LocalContext<'_>,
+        hooks: &mut dyn TrialHooks,
+    ) -> Result<Vec<ClientOutput>, RunError> {
+        let trial = self.trial.fetch_add(1, Ordering::AcqRel) + 1;
+        // The last one is refused before the first one is prepared.
+        if let Some(last) = assignments.last().filter(|last| last.client_index as usize >= self.places.len())
+        {
+            let (events, _) = std::sync::mpsc::channel();
+            self.connect(trial, last, &events)?;
+        }
+        run_clients(assignments, context, hooks, &mut |assignment, events| {
+            Ok(Box::new(self.connect(trial, assignment, events)?))
+        })
+    }
+}
+
+/// The way to the client on one rank.
+struct RankPort {
+    messenger: Sender<LocalMessage>,
+    rank: u32,
+    trial: u64,
+    /// With the first times of the trial, ranks from this one on are asked to join its barrier.
+    joins_from: Option<u32>,
+    place: RankPlace,
+    has_lost: Arc<AtomicBool>,
+}
+
+impl ClientPort for RankPort {
+    fn pid(&self) -> Option<u32> {
+        self.place.process.filter(|_| self.rank > 0).map(|(pid, _)| pid)
+    }
+
+    fn send(&mut self, message: &ToClient) {
+        let (rank, trial) = (self.rank, self.trial);
+        if let ToClient::Go(_) = message
+            && let Some(first_rank) = self.joins_from.take()
+        {
+            drop(self.messenger.send(LocalMessage::Join { trial, first_rank }));
+        }
+        drop(self.messenger.send(LocalMessage::ToRank { rank, trial, message: message.clone() }));
+    }
+
+    fn loss(&mut self, silence: ClientSilence<'_>) -> Option<String> {
+        if let Some(Err(problem)) = silence.closed {
+            return Some(format!("sent an invalid message: {problem}"));
+        }
+        let (pid, started) = self.place.process.filter(|_| self.rank > 0)?;
+        let is_gone = started_ticks(pid) != Some(started);
+        is_gone.then(|| {
+            format!(
+                "ended (process {pid}) before it had finished; what was measured before is kept, and nothing more can be \
+                 measured with this job: see the launcher's messages and dmesg"
+            )
+        })
+    }
+
+    fn lost_error(&self, problem: String) -> RunError {
+        self.has_lost.store(true, Ordering::Release);
+        RunError::Rank { rank: self.rank, host: self.place.host.clone(), problem }
+    }
+
+    fn end(&mut self) {
+        self.send(&ToClient::Stop);
+    }
+}

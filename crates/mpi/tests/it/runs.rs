@@ -1,0 +1,139 @@
+//! `run` and `check` by several ranks: one plan, one record, all ranks as clients; and jobs that are refused.
+
+use crate::job::{events_of, json, mpirun, narrows_mpi, run, wait};
+use serde_json::Value;
+use std::path::Path;
+
+/// Writes a study of one short verified write on the folder of its test.
+fn study(folder: &Path, more: &str) {
+    let text = format!(
+        "target = \"{}\"\nseconds = 30\n\n[workload]\nop = \"write\"\nblock = \"64KiB\"\nfile = \"4MiB\"\n{more}\n\
+         [stop]\nmeasure = \"500ms\"\n",
+        folder.display()
+    );
+    std::fs::write(folder.join("study.toml"), text).unwrap();
+}
+
+#[test]
+fn all_ranks_are_clients_of_one_run_and_one_record_has_the_figures_of_each() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    study(folder.path(), "verify = true");
+    let ended = run(folder.path(), 4, &["run", "study.toml", "--out", "record"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("ranks 0-3 on "), "placement: {}", ended.stderr);
+    assert_eq!(ended.stderr.matches("record: record").count(), 1, "one rank prints: {}", ended.stderr);
+    let record = folder.path().join("record");
+    let ranks = json(record.join("inventory.json"))["ranks"].clone();
+    let pids: std::collections::BTreeSet<u64> =
+        ranks.as_array().unwrap().iter().map(|rank| rank["pid"].as_u64().unwrap()).collect();
+    assert_eq!(pids.len(), 4, "{ranks}");
+    let trials = events_of(&record, "trial_finished");
+    assert!(!trials.is_empty());
+    for trial in &trials {
+        let clients = trial["clients"].as_array().unwrap();
+        let sum = |key: &str| clients.iter().map(|client| client[key].as_u64().unwrap()).sum::<u64>();
+        assert_eq!(clients.len(), 4);
+        assert!(clients.iter().all(|client| client["op_count"].as_u64().unwrap() > 0), "{clients:?}");
+        assert_eq!(trial["op_count"].as_u64().unwrap(), sum("op_count"), "the tree loses nothing");
+        assert_eq!(trial["bytes"].as_u64().unwrap(), sum("bytes"));
+        if trial["cell"].as_str().unwrap().starts_with("path/") {
+            let verified = &trial["verification"];
+            // Each of four files of 4 MiB is read back as a whole, whichever rank found that.
+            assert_eq!(verified["read_back_bytes"].as_u64(), Some(4 * (4 << 20)), "{verified}");
+            assert_eq!(verified["wrong_bytes"].as_u64(), Some(0), "{verified}");
+        }
+        assert!(trial["first_done_ns"].as_u64().unwrap() <= trial["last_done_ns"].as_u64().unwrap());
+        assert_eq!(trial["complete"], Value::Bool(true));
+    }
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "only the study and the record are left: {left:?}");
+}
+
+#[test]
+fn a_check_by_two_ranks_names_its_loads_with_two_clients() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let words = [
+        "check",
+        ".",
+        "--seconds",
+        "12",
+        "--cell-seconds",
+        "0.5",
+        "--block",
+        "64KiB",
+        "--depth",
+        "1",
+        "--out",
+        "r",
+    ];
+    let ended = run(folder.path(), 2, &words);
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
+    let trials = events_of(&folder.path().join("r"), "trial_finished");
+    let path: Vec<&Value> =
+        trials.iter().filter(|trial| trial["cell"].as_str().unwrap().starts_with("path/")).collect();
+    assert!(!path.is_empty(), "{ended:?}");
+    for trial in path {
+        assert!(trial["cell"].as_str().unwrap().ends_with("/c2"), "{trial}");
+        assert_eq!(trial["clients"].as_array().unwrap().len(), 2, "{trial}");
+    }
+}
+
+#[test]
+fn more_clients_than_ranks_are_refused_with_what_to_do() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    study(folder.path(), "clients = 3");
+    let ended = run(folder.path(), 2, &["run", "study.toml", "--out", "record"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(
+        ended.stderr.contains("the job has 2 ranks") && ended.stderr.contains("-np 3"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn ranks_with_other_words_end_with_one_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = |name: &'static str| ["-np", "1", narrows_mpi(), "run", name];
+    let words: Vec<&str> = other("a.toml").into_iter().chain([":"]).chain(other("b.toml")).collect();
+    let ended = wait(mpirun(folder.path(), &words));
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert_eq!(ended.stderr.matches("started with other words than rank 0").count(), 1, "{}", ended.stderr);
+}
+
+#[test]
+fn an_error_of_the_command_is_said_once_with_its_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let ended = run(folder.path(), 3, &["run", "no-such.toml"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert_eq!(ended.stderr.matches("no-such.toml").count(), 1, "{}", ended.stderr);
+}
+
+#[test]
+fn ranks_with_a_monotonic_clock_of_their_own_start_and_count_as_the_others() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let can = std::process::Command::new("unshare").args(["--time", "--monotonic", "1000", "true"]).status();
+    if !can.is_ok_and(|status| status.success()) {
+        eprintln!("not run: unshare --time is not possible here");
+        return;
+    }
+    study(folder.path(), "");
+    let own = ["run", "study.toml", "--out", "record"];
+    let mut words = vec!["-np", "1", narrows_mpi()];
+    words.extend(own);
+    words.extend([":", "-np", "1", "unshare", "--time", "--monotonic", "1000", narrows_mpi()]);
+    words.extend(own);
+    let ended = wait(mpirun(folder.path(), &words));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let record = folder.path().join("record");
+    let offset_ns = json(record.join("inventory.json"))["ranks"][1]["clock_offset_ns"].as_i64().unwrap();
+    // The namespace's own setting, within what a busy machine delays the shortest of the round trips.
+    assert!((offset_ns - 1_000_000_000_000).abs() < 50_000_000, "{offset_ns}");
+    for trial in events_of(&record, "trial_finished") {
+        let clients = trial["clients"].as_array().unwrap();
+        assert!(clients.iter().all(|client| client["op_count"].as_u64().unwrap() > 0), "{clients:?}");
+        let elapsed_ns = clients[1]["elapsed_ns"].as_u64().unwrap();
+        assert!(elapsed_ns < 5_000_000_000, "not a thousand seconds: {elapsed_ns}");
+    }
+}
