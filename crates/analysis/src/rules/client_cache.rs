@@ -85,10 +85,11 @@ fn has_local_files(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
     // The one path that is known is that of a folder given from where the command ran, whose target is no whole path.
     let only = inventory.path.as_ref().filter(|_| inventory.more_paths.is_empty());
     let mut kinds = targets.map(|target| {
-        let Target::File { .. } = target else { return None };
+        target.local_path()?;
         path_to(inventory, target).or(only).map(|path| path.kind)
     });
-    cell.bytes.wire.is_none() && kinds.all(|kind| kind == Some(PathKind::LocalDevice))
+    cell.bytes.wire.is_none()
+        && kinds.all(|kind| matches!(kind, Some(PathKind::LocalDevice | PathKind::BlockDevice)))
 }
 
 /// Where the wire's bytes were counted, and a command that shows them.

@@ -4,7 +4,7 @@
 use super::machine::FolderMachine;
 use super::output_files::OutputFiles;
 use super::{no_folder, refused};
-use crate::args::{CheckArguments, OutputArguments};
+use crate::args::{CheckArguments, OutputArguments, OverwriteArguments};
 use crate::check::{self, PreparedCheck};
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
@@ -116,7 +116,7 @@ fn prepare(
         op: Vec::new(),
         max_rate: None,
         deep: false,
-        overwrite_lun: Vec::new(),
+        overwrite: OverwriteArguments::default(),
         whole_plan: false,
         confirm: false,
         fail_if: Vec::new(),
