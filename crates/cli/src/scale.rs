@@ -31,7 +31,7 @@ pub(crate) fn run(
     }
     let seed = arguments.seed.map_or_else(random_u64, Ok)?;
     let token = token::read(arguments.token_file.as_deref())?;
-    let consent = Consent { plan_only: arguments.output.plan, overwrite: &arguments.overwrite_lun };
+    let consent = Consent { plan_only: arguments.output.plan, overwrite: &arguments.overwrite };
     let sites = Sites::examine(&first.targets(), token.as_deref(), &watch, consent)?;
     for leftover in sites.leftovers() {
         console.say(&leftover);

@@ -6,9 +6,16 @@
 #![forbid(unsafe_code)]
 
 pub mod arrivals;
+mod block;
+pub mod block_devices {
+    //! Block devices of this machine: what one is, and the part of it that a run may write.
+    pub use crate::block::{device_number, room};
+    pub use crate::device_region::{DeviceFailure, DeviceRegion};
+}
 pub mod clock;
 mod connections;
 pub mod contract;
+mod device_region;
 pub mod endpoint;
 pub mod error;
 mod files;
@@ -24,6 +31,7 @@ pub mod own_folders {
     };
 }
 pub mod iscsi;
+mod marker;
 pub mod mmap;
 pub mod nfs;
 pub mod null;
@@ -34,6 +42,7 @@ pub mod page_cache {
 }
 mod procedure_counts;
 pub mod psync;
+mod region;
 pub mod registry;
 pub mod request;
 pub mod sim;
@@ -53,6 +62,7 @@ pub use contract::{
     Engine, EngineFactory, OpenSpec, OwnPlace, PlaceFound, PlaceRequest, ProtocolCounters, WorkerContext,
 };
 pub use error::{EngineError, ErrorKind};
+pub use region::RegionNeed;
 pub use registry::EngineRegistry;
 pub use request::{Completions, IoCompletion, IoRequest, Slot};
 pub use stop::{StopFlag, StopRequest};

@@ -141,6 +141,7 @@ fn is_cut_into_units(target: &Target, engine: EngineId) -> bool {
 fn absent(target: &Target) -> &'static str {
     match target.form() {
         Target::File { .. } => "a server without a store has no files",
+        Target::Block(_) => "a server does not open its machine's block devices for clients",
         Target::Tcp { .. } => "a server does not connect to other servers on request",
         Target::Scheme { .. } => {
             "this program was built without its engine, or is a server, which does not run it for clients"

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Inventory {
     /// The machine.
     pub host: HostFacts,
-    /// The path to the target's folder; `None` where the target is no folder.
+    /// The path to the target's folder or block device; `None` where the target is neither.
     pub path: Option<PathFacts>,
     /// The paths to the folders of further targets, where the load has several.
     #[serde(default)]
@@ -99,6 +99,8 @@ pub enum PathKind {
     Fuse,
     /// An overlay over other file systems.
     Overlay,
+    /// A block device itself, without a file system.
+    BlockDevice,
     /// Another network file system.
     OtherNetwork,
     /// Something else.
@@ -108,11 +110,11 @@ pub enum PathKind {
 /// The path to one folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PathFacts {
-    /// The folder or file, resolved.
+    /// The folder, file or block device, resolved.
     pub path: String,
     /// The kind of path.
     pub kind: PathKind,
-    /// The mount it is on.
+    /// The mount it is on; of a block device that of its node.
     pub mount: MountFacts,
     /// The upper and lower folders of an overlay; empty otherwise.
     pub overlay_layers: Vec<String>,
@@ -122,7 +124,7 @@ pub struct PathFacts {
     pub devices: Vec<DeviceFacts>,
     /// Free space for this user.
     pub free_bytes: Option<Bytes>,
-    /// Size of the file system.
+    /// Size of the file system or block device.
     pub size_bytes: Option<Bytes>,
 }
 
@@ -189,10 +191,58 @@ pub struct DeviceFacts {
     pub write_cache: Option<String>,
     /// Smallest addressable unit.
     pub logical_block_bytes: Option<Bytes>,
+    /// The limits of its queue; `None` of a partition, which has none of its own.
+    #[serde(default)]
+    pub queue: Option<QueueLimits>,
+    /// What it reports of its own health; `None` where nothing was asked or it does not report any.
+    #[serde(default)]
+    pub health: Option<DeviceHealth>,
     /// The device it is a partition of or is built on; empty at the bottom.
     pub parents: Vec<String>,
     /// A declared limit of its control group, where one is set.
     pub throttle_bytes_per_s: Option<BytesPerSec>,
+}
+
+/// The limits of a block device's queue, as `/sys/block/NAME/queue` reports them; `None` where it does not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QueueLimits {
+    /// Largest request that the kernel sends; larger ones are split.
+    pub request_bytes_max: Option<Bytes>,
+    /// Largest request that the hardware takes.
+    pub hardware_request_bytes_max: Option<Bytes>,
+    /// Most pieces of memory of one request.
+    pub segment_count_max: Option<u32>,
+    /// Smallest unit that the device writes without reading first.
+    pub physical_block_bytes: Option<Bytes>,
+    /// The size of requests that the device asks for.
+    pub optimal_request_bytes: Option<Bytes>,
+    /// How far buffered reads are read ahead.
+    pub read_ahead_bytes: Option<Bytes>,
+    /// Largest discard; `None` also where the device discards nothing.
+    pub discard_bytes_max: Option<Bytes>,
+    /// Whether a single write can be made durable (FUA).
+    pub forced_unit_access: Option<bool>,
+    /// Queues between the kernel and the device.
+    pub hardware_queue_count: Option<u32>,
+}
+
+/// What a device reports of its own health (SMART of a disk, the health log of an NVM drive), as `smartctl` reads it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceHealth {
+    /// Its own overall verdict: whether it expects no failure.
+    pub passed: Option<bool>,
+    /// Temperature in degrees Celsius.
+    pub temperature_celsius: Option<i64>,
+    /// Hours that it has been powered on.
+    pub power_on_hours: Option<u64>,
+    /// Share of its rated endurance that is used; it can be above 1.
+    pub used_ratio: Option<f64>,
+    /// Share of its spare blocks that is left.
+    pub spare_ratio: Option<f64>,
+    /// Errors of its medium that it could not correct.
+    pub medium_error_count: Option<u64>,
+    /// Sectors that were replaced by spare ones.
+    pub reallocated_sector_count: Option<u64>,
 }
 
 /// A kind of block device.

@@ -65,7 +65,7 @@ pub use rpc::RpcCounters;
 pub use segment::Segment;
 pub use sink::{Sink, SinkError};
 pub use summary::Summary;
-pub use target::iscsi::{ChapFile, IscsiAddress, UnitClaim};
+pub use target::iscsi::{ChapFile, IscsiAddress};
 pub use target::nfs::NfsAddress;
 pub use target::s3::S3Address;
 pub use target::{Layer, Target, Via};

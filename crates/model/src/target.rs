@@ -7,9 +7,11 @@ use crate::printable::breaks_line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+pub mod block;
+mod claim;
 mod forms;
 pub mod iscsi;
 pub mod nfs;
@@ -17,6 +19,8 @@ pub mod s3;
 mod stripe;
 mod via;
 
+pub use block::BlockAddress;
+pub use claim::UnitClaim;
 pub use forms::{forms, schemes};
 pub use stripe::Stripe;
 pub use via::Via;
@@ -64,6 +68,8 @@ pub enum Target {
         /// Where it is; relative paths mean the current folder.
         path: PathBuf,
     },
+    /// A block device of this machine, without a file system.
+    Block(BlockAddress),
     /// A `narrows serve` endpoint.
     Tcp {
         /// Name or address of the host, without brackets.
@@ -112,9 +118,21 @@ impl Target {
     #[must_use]
     pub fn stores_objects(&self) -> bool {
         match self.form() {
-            Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. } => true,
+            Target::File { .. }
+            | Target::Block(_)
+            | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. } => true,
             Target::Scheme { engine, .. } => engine.declaration().stores_data,
             _ => false,
+        }
+    }
+
+    /// The path of a file, folder or block device of this machine that the kernel reads and writes; `None` of any other
+    /// target, and of a stripe.
+    #[must_use]
+    pub fn local_path(&self) -> Option<&Path> {
+        match self {
+            Target::File { path } | Target::Block(BlockAddress { path, .. }) => Some(path),
+            _ => None,
         }
     }
 
@@ -220,6 +238,10 @@ impl FromStr for Target {
             };
         }
         match scheme {
+            "blk" => match BlockAddress::parse(rest) {
+                Ok(address) => Ok(Target::Block(address)),
+                Err(problem) => Err(error(&problem, &format!("write {}", block::FORM))),
+            },
             "file" if !rest.is_empty() => Ok(Target::File { path: PathBuf::from(rest) }),
             "file" => Err(error("names no path", "write file:PATH")),
             "null" => match rest {
@@ -233,8 +255,9 @@ impl FromStr for Target {
             "stripe" => {
                 stripe::parse(rest).map(Target::Stripe).map_err(|problem| error(&problem, stripe::FORM))
             }
-            "block" | "mpiio" => Err(error(
-                &format!("`{scheme}:` is not supported by this version"),
+            "block" => Err(error("`block` is not a known scheme", &format!("write {}", block::FORM))),
+            "mpiio" => Err(error(
+                "`mpiio:` is not supported by this version",
                 "mount it and give the path, or run `narrows serve` on the storage server and give tcp://HOST:PORT/disk",
             )),
             _ if rest.starts_with('/') && !rest.starts_with("//") => Err(error(
@@ -307,6 +330,7 @@ impl fmt::Display for Target {
                 write!(f, "tcp://{}/{}", via::address(host, *port), layer.name())?;
                 via.iter().try_for_each(|via| write!(f, "?via={via}"))
             }
+            Target::Block(address) => write!(f, "blk:{address}"),
             Target::Null { copy: false } => f.write_str("null:"),
             Target::Null { copy: true } => f.write_str("null:copy"),
             Target::Sim { profile } => write!(f, "sim:{profile}"),
@@ -357,6 +381,7 @@ mod tests {
         for text in [
             "/srv",
             "file:a:b",
+            "blk:/dev/sda",
             "tcp://h:7300/disk",
             "tcp://[::1]:7300/sink",
             "null:",
@@ -381,6 +406,7 @@ mod tests {
     fn every_target_has_engines_of_which_the_first_is_its_default() {
         for (text, engines) in [
             ("/srv", "psync uring mmap stdio objects"),
+            ("blk:/dev/sda", "psync uring"),
             ("stripe:/a,/b", "psync uring mmap stdio objects"),
             ("stripe:tcp://a:1/disk,tcp://b:1/disk", "endpoint"),
             ("tcp://h:7300/disk", "endpoint"),

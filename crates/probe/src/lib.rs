@@ -8,6 +8,7 @@
 //! the load's own sockets.
 #![forbid(unsafe_code)]
 
+mod block_device;
 mod cgroup;
 pub mod counters;
 mod error;
@@ -18,6 +19,7 @@ mod parse;
 mod root;
 mod unknown;
 
+pub use block_device::{DeviceState, block_device};
 pub use error::{ProbeError, ProbeErrorKind, Result};
 pub use fuse::fuse_daemon;
 pub use root::Root;

@@ -171,6 +171,8 @@ fn path(folder: &str) -> PathFacts {
             queue_request_count: None,
             write_cache: None,
             logical_block_bytes: Some(Bytes(512)),
+            queue: None,
+            health: None,
             parents: Vec::new(),
             throttle_bytes_per_s: None,
         }],

@@ -193,7 +193,9 @@ pub(crate) fn own_device(kind: Option<PathKind>) -> Result<(), String> {
             "direct I/O on FUSE uses its daemon, not a device of this machine; check a folder below the \
             daemon"
         }
-        Some(PathKind::LocalDevice | PathKind::Overlay | PathKind::Other) | None => return Ok(()),
+        Some(PathKind::LocalDevice | PathKind::BlockDevice | PathKind::Overlay | PathKind::Other) | None => {
+            return Ok(());
+        }
     };
     Err(why.to_owned())
 }
@@ -237,7 +239,7 @@ pub(crate) fn has_cut(which: Cut, target: &Target) -> bool {
     let target = target.form();
     match which {
         Cut::Generator | Cut::MemoryCopy => true,
-        Cut::PageCache | Cut::LocalDevice => matches!(target, Target::File { .. }),
+        Cut::PageCache | Cut::LocalDevice => target.local_path().is_some(),
         Cut::NetworkStream => matches!(target, Target::Tcp { layer: Layer::Memory | Layer::Disk, .. }),
         Cut::ServerMemory | Cut::ServerStorage | Cut::EarlyPath => {
             matches!(target, Target::Tcp { layer: Layer::Disk, .. })

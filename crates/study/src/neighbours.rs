@@ -2,7 +2,7 @@
 //!
 //! Not here: which of them are worth measuring, which is `refine`'s.
 
-use narrows_model::{Bytes, Cell, Target, Workload};
+use narrows_model::{Bytes, Cell, Workload};
 
 /// Twice the depth, one more connection, two clients, four clients.
 pub(crate) fn candidates(cell: &Cell) -> [Cell; 4] {
@@ -18,7 +18,7 @@ pub(crate) fn candidates(cell: &Cell) -> [Cell; 4] {
 }
 
 fn is_synchronous(cell: &Cell) -> bool {
-    matches!(cell.target.form(), Target::File { .. })
+    cell.target.form().local_path().is_some()
 }
 
 /// So many clients. Each has a file of its own, so that they share the stated bytes; a file that exists is read by all.

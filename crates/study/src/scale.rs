@@ -203,7 +203,7 @@ impl ScaleRequest {
 }
 
 fn is_path(target: &Target) -> bool {
-    matches!(target.form(), Target::File { .. })
+    target.form().local_path().is_some()
 }
 
 fn is_disk(target: &Target) -> bool {
@@ -219,7 +219,7 @@ fn cuts(target: &Target, direct: bool) -> Vec<&'static str> {
     let mut cuts = vec!["\"generator\""];
     match target.form() {
         // Past the page cache the path is the device's own cut.
-        Target::File { .. } if !direct => cuts.push("\"local_device\""),
+        Target::File { .. } | Target::Block(_) if !direct => cuts.push("\"local_device\""),
         Target::Tcp { layer: Layer::Disk, .. } => {
             cuts.extend(["\"network_stream\"", "\"server_memory\"", "\"server_storage\""]);
         }

@@ -60,6 +60,7 @@ pub(super) fn target(summary: &Summary) -> String {
     let path = host(summary, Role::Client).and_then(|host| host.inventory.path.as_ref());
     match (&summary.target, path) {
         (Target::File { .. }, Some(path)) => path.path.clone(),
+        (Target::Block(_), Some(path)) => format!("blk:{}", path.path),
         (target, _) => target.to_string(),
     }
 }

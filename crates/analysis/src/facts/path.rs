@@ -5,11 +5,18 @@ use narrows_model::summary::{CellSummary, HostSummary};
 use narrows_model::{Cut, Inventory, Role, Target};
 use std::path::Path;
 
-/// What the inventory knows of the path to `target`, a folder or file; `None` for another target or an unknown path. Of
+/// What the inventory knows of the path to `target`, a folder, file or block device; `None` for another target or an unknown path. Of
 /// folders within each other it is the innermost.
 pub(crate) fn path_to<'i>(inventory: &'i Inventory, target: &Target) -> Option<&'i PathFacts> {
-    let Target::File { path } = target else { return None };
     let known = inventory.path.iter().chain(&inventory.more_paths);
+    let path = target.local_path()?;
+    if let Target::Block(_) = target {
+        // A link that leads to the device has another name than the device.
+        let is_device = |facts: &&PathFacts| facts.kind == PathKind::BlockDevice;
+        let devices: Vec<&PathFacts> = known.filter(is_device).collect();
+        let same = devices.iter().find(|facts| Path::new(&facts.path) == path);
+        return same.or(devices.first().filter(|_| devices.len() == 1)).copied();
+    }
     known.filter(|facts| path.starts_with(Path::new(&facts.path))).max_by_key(|facts| facts.path.len())
 }
 

@@ -83,10 +83,11 @@ fn has_local_files(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
     let Some(inventory) = client.map(|client| &client.inventory) else { return false };
     let targets = std::iter::once(&cell.target).chain(&cell.more_targets).flat_map(Target::members);
     let mut kinds = targets.map(|target| {
-        let Target::File { .. } = target else { return None };
+        target.local_path()?;
         path_or_only(inventory, target).map(|path| path.kind)
     });
-    cell.bytes.wire.is_none() && kinds.all(|kind| kind == Some(PathKind::LocalDevice))
+    cell.bytes.wire.is_none()
+        && kinds.all(|kind| matches!(kind, Some(PathKind::LocalDevice | PathKind::BlockDevice)))
 }
 
 /// Where the wire's bytes were counted, and a command that shows them.

@@ -87,7 +87,10 @@ fn cpu_shares(cpu: &RoleCpu) -> (f64, Option<f64>) {
 
 /// Whether the device under a target is this machine's, so that the load's threads wait for it.
 fn is_local(target: &Target) -> bool {
-    target.members().iter().all(|member| matches!(member, Target::File { .. } | Target::Sim { .. }))
+    target
+        .members()
+        .iter()
+        .all(|member| matches!(member, Target::File { .. } | Target::Block(_) | Target::Sim { .. }))
 }
 
 #[cfg(test)]

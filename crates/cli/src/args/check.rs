@@ -1,14 +1,14 @@
 //! What may be typed after `narrows check`.
 
-use super::OutputArguments;
 use super::value::{parse_block, parse_target, positive_seconds};
+use super::{OutputArguments, OverwriteArguments};
 use clap::{Args, ValueEnum};
 use narrows_analysis::FAIL_IF_FORM;
 use narrows_model::typed::SIZES;
 use narrows_model::{Bytes, Target};
 use std::path::PathBuf;
 
-const TARGET_HELP: &str = "A folder, a file (only read), an export, a LUN, a bucket or an endpoint: PATH, \
+const TARGET_HELP: &str = "A folder, a file (only read), a block device, an export, a LUN, a bucket or an endpoint: PATH, blk:/dev/NAME, \
                            nfs://HOST/EXPORT/PATH, iscsi://HOST/IQN/LUN, s3://BUCKET/PREFIX, tcp://HOST:PORT/disk, tcp://HOST:PORT/memory";
 
 #[derive(Debug, Clone, Args)]
@@ -58,10 +58,8 @@ pub(crate) struct CheckArguments {
     /// Fail with exit code 1 if this holds, such as 'random read 4KiB iops < 20000'; several are allowed
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<String>,
-    /// Serial number of a LUN (iscsi://) whose content may be overwritten; without it a LUN that holds anything is only
-    /// read
-    #[arg(long, value_name = "SERIAL")]
-    pub(crate) overwrite_lun: Vec<String>,
+    #[command(flatten)]
+    pub(crate) overwrite: OverwriteArguments,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }

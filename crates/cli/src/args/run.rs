@@ -1,7 +1,7 @@
 //! What may be typed after `narrows run`.
 
-use super::OutputArguments;
 use super::value::{positive_seconds, window_seconds};
+use super::{OutputArguments, OverwriteArguments};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -25,10 +25,8 @@ pub(crate) struct RunArguments {
     /// File with the token of the study's endpoints and proxy
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Serial number of a LUN (iscsi://) whose content may be overwritten; without it a LUN that holds anything is only
-    /// read
-    #[arg(long, value_name = "SERIAL")]
-    pub(crate) overwrite_lun: Vec<String>,
+    #[command(flatten)]
+    pub(crate) overwrite: OverwriteArguments,
     /// Fail with exit code 1 if this holds, such as 'random read 4KiB iops < 20000'; several are allowed
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<String>,

@@ -1,13 +1,12 @@
 //! What may be typed after `narrows scale`.
 
 use super::value::{parse_block, parse_target, positive_seconds, window_seconds};
-use super::{CheckOp, OutputArguments};
+use super::{CheckOp, OutputArguments, OverwriteArguments};
 use clap::{Args, ValueEnum};
 use narrows_model::{Bytes, Target};
 use std::path::PathBuf;
 
-const TARGET_HELP: &str =
-    "A folder, a file (only read), an export, a bucket or an endpoint: as for a study's `target`";
+const TARGET_HELP: &str = "A folder, a file (only read), a block device, an export, a bucket or an endpoint: as for a study's `target`";
 
 #[derive(Debug, Args)]
 pub(crate) struct ScaleArguments {
@@ -50,9 +49,8 @@ pub(crate) struct ScaleArguments {
     /// File with the endpoint's token
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Serial number of a LUN (iscsi://) whose content may be overwritten
-    #[arg(long, value_name = "SERIAL")]
-    pub(crate) overwrite_lun: Vec<String>,
+    #[command(flatten)]
+    pub(crate) overwrite: OverwriteArguments,
     /// File for the points and laws as comma-separated values, to be plotted; `-` prints them in place of the text
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) plot_data: Option<PathBuf>,

@@ -37,7 +37,7 @@ pub(crate) enum ResolvedTargetKind {
         /// Room for files, as the server says.
         free_bytes: Option<Bytes>,
     },
-    /// A logical unit, which is only read where it holds anything, unless it is named for overwriting.
+    /// A logical unit or a block device, which is only read where it holds anything, unless it is named for overwriting.
     Unit(Box<UnitSite>),
     /// An endpoint.
     Endpoint {
@@ -75,7 +75,9 @@ impl ResolvedTarget {
                     arguments.target
                 )));
             }
-            Target::Scheme { engine: EngineId::Iscsi, .. } => (unit(arguments, watch)?, None),
+            Target::Scheme { engine: EngineId::Iscsi, .. } | Target::Block(_) => {
+                (unit(arguments, watch)?, None)
+            }
             Target::Scheme { engine, .. } if engine.declaration().probe.is_some() => {
                 (exported(arguments, nonce, &watch.clock)?, None)
             }
@@ -86,7 +88,14 @@ impl ResolvedTarget {
                 )));
             }
         };
-        let inventory = measurement::machine(path, watch.clock_resolution_ns)?;
+        let of_device = match &kind {
+            ResolvedTargetKind::Unit(site) => site.inventory().cloned(),
+            _ => None,
+        };
+        let inventory = match of_device {
+            Some(inventory) => inventory,
+            None => measurement::machine(path, watch.clock_resolution_ns)?,
+        };
         Ok(Self { kind, inventory })
     }
 
@@ -228,12 +237,13 @@ fn exported(
     }
 }
 
-/// The unit that the target is.
+/// The unit or block device that the target is.
 fn unit(arguments: &CheckArguments, watch: &Watch) -> Result<ResolvedTargetKind, CommandFailure> {
     refuse_endpoint(arguments)?;
     let targets = std::slice::from_ref(&arguments.target);
-    let site = units::examine(targets, &arguments.overwrite_lun, watch)?.pop();
-    let site = site.ok_or_else(|| CommandFailure::bad_input(format!("{} is no LUN", arguments.target)))?;
+    let site = units::examine(targets, &arguments.overwrite, watch)?.pop();
+    let site =
+        site.ok_or_else(|| CommandFailure::bad_input(format!("{} is no LUN or device", arguments.target)))?;
     Ok(ResolvedTargetKind::Unit(Box::new(site)))
 }
 

@@ -4,12 +4,13 @@ use super::endpoint::CONNECT_TIMEOUT_NS;
 use super::owner;
 use crate::exit::CommandFailure;
 use crate::registry::registry;
-use narrows_engines::iscsi::{RegionNeed, UnitRegion, UnitSurvey};
+use narrows_engines::iscsi::{UnitRegion, UnitSurvey};
 use narrows_engines::psync::TestFolder;
-use narrows_engines::{Clock, OwnPlace, PlaceFound, PlaceRequest};
+use narrows_engines::{Clock, OwnPlace, PlaceFound, PlaceRequest, RegionNeed};
 use narrows_model::{Bytes, Inventory, IscsiAddress, Target};
 use narrows_probe::Root;
-use narrows_probe::inventory::{ProcessFacts, inventory};
+use narrows_probe::inventory::{ProcessFacts, device_inventory, inventory};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -69,7 +70,10 @@ pub(crate) fn look_at(path: &Path) -> Result<PathFound, PathProblem> {
         return Ok(PathFound::Folder);
     }
     if !metadata.is_file() {
-        let hint = "raw devices are not read or written by this version";
+        if metadata.file_type().is_block_device() {
+            return named(format!("{shown} is a block device"), "give it as blk:PATH, such as blk:/dev/sdb");
+        }
+        let hint = "give a folder or a file";
         return named(format!("{shown} is neither a file nor a folder"), hint);
     }
     if metadata.len() == 0 {
@@ -160,9 +164,25 @@ pub(crate) fn examine_place(target: &Target, clock: &Arc<dyn Clock>) -> Result<P
 /// # Errors
 /// When the machine does not report it.
 pub(crate) fn machine(path: Option<&Path>, clock_resolution_ns: u64) -> Result<Inventory, CommandFailure> {
-    let facts = ProcessFacts { affinity_cpus: own_cpus(), clock_resolution_ns: Some(clock_resolution_ns) };
-    inventory(&Root::system(), &facts, path)
+    inventory(&Root::system(), &process_facts(clock_resolution_ns), path)
         .map_err(|error| CommandFailure::could_not_run(format!("find the layers of the path: {error}")))
+}
+
+/// The inventory of this machine and of the path to the block device of `number` (`major:minor`) at the node `path`.
+///
+/// # Errors
+/// When the machine does not report it.
+pub(super) fn device_machine(
+    path: &Path,
+    number: &str,
+    clock_resolution_ns: u64,
+) -> Result<Inventory, CommandFailure> {
+    device_inventory(&Root::system(), &process_facts(clock_resolution_ns), path, number)
+        .map_err(|error| CommandFailure::could_not_run(format!("find the layers of the path: {error}")))
+}
+
+fn process_facts(clock_resolution_ns: u64) -> ProcessFacts {
+    ProcessFacts { affinity_cpus: own_cpus(), clock_resolution_ns: Some(clock_resolution_ns) }
 }
 
 fn own_cpus() -> Vec<u32> {

@@ -3,17 +3,22 @@
 //! Not here: what is planned, and where, which are each command's own.
 
 mod again;
+mod blkid;
 mod confirm;
 mod costs;
+mod device;
 mod endpoint;
 mod folder;
 mod load;
+mod lun;
 mod owner;
 mod random;
 mod relay;
 mod serve_process;
+mod smart;
 mod sooner;
 mod through;
+mod tool;
 pub(crate) mod units;
 mod verdict;
 mod watch;

@@ -1,60 +1,73 @@
-//! Logical units of iSCSI targets among targets: what is on each, and what of it a run claims.
-//!
-//! A unit that holds anything is only read, unless it is named by its serial number.
+//! Disks without folders among targets, units of iSCSI targets and block devices of this machine: what is on each, and what
+//! of it a run claims.
 
-use super::folder::{claim_unit, survey_unit};
+use super::device::DeviceDisk;
+use super::lun::LogicalUnit;
 use super::{Watch, random_u64};
+use crate::args::OverwriteArguments;
 use crate::exit::CommandFailure;
-use narrows_engines::iscsi::{RegionNeed, UnitHolding, UnitRegion, UnitSurvey};
-use narrows_model::{Bytes, Cell, EngineId, IscsiAddress, Plan, Site, Target};
+use narrows_engines::RegionNeed;
+use narrows_model::{Bytes, Cell, EngineId, Inventory, IscsiAddress, Plan, Site, Target};
 use std::collections::BTreeSet;
 
-/// A unit.
+/// A disk without folders.
 pub(crate) struct UnitSite {
     /// As the study names it.
     target: Target,
-    /// The same, with consent to overwrite it where that was given.
-    address: IscsiAddress,
-    survey: UnitSurvey,
-    /// What this run may write of it; `None` until it is claimed.
-    region: Option<UnitRegion>,
+    disk: Disk,
 }
 
-/// The units among `targets`, examined; `overwrite` has serial numbers of those that may be overwritten.
+enum Disk {
+    Unit(Box<LogicalUnit>),
+    Device(Box<DeviceDisk>),
+}
+
+/// The disks among `targets`, examined; `overwrite` names those that may be overwritten.
 ///
 /// # Errors
-/// A unit that cannot be reached or read, and a serial number that none of them has.
+/// A disk that cannot be reached or read, and a name that none of them has.
 pub(crate) fn examine(
     targets: &[Target],
-    overwrite: &[String],
+    overwrite: &OverwriteArguments,
     watch: &Watch,
 ) -> Result<Vec<UnitSite>, CommandFailure> {
-    let mut sites = Vec::new();
-    for (target, mut address) in targets.iter().filter_map(|target| Some((target, address(target)?))) {
-        let survey = survey_unit(&address, &watch.clock)?;
-        let is_named = survey.serial.as_ref().is_some_and(|serial| overwrite.contains(serial));
-        if is_named {
-            address.overwrite.clone_from(&survey.serial);
+    let mut sites: Vec<UnitSite> = Vec::new();
+    for target in targets {
+        if sites.iter().any(|known| known.target == *target) {
+            continue;
         }
-        sites.push(UnitSite { target: target.clone(), address, survey, region: None });
+        let disk = match target {
+            Target::Scheme { engine: EngineId::Iscsi, rest } => {
+                let Ok(address) = IscsiAddress::parse(rest) else { continue };
+                Disk::Unit(Box::new(LogicalUnit::examine(address, &overwrite.overwrite_lun, watch)?))
+            }
+            Target::Block(address) => {
+                let resolution_ns = watch.clock_resolution_ns;
+                let named = &overwrite.overwrite_device;
+                Disk::Device(Box::new(DeviceDisk::examine(address, named, resolution_ns)?))
+            }
+            _ => continue,
+        };
+        sites.push(UnitSite { target: target.clone(), disk });
     }
-    check_named(&sites, overwrite)?;
+    check_named_units(&sites, &overwrite.overwrite_lun)?;
+    check_named_devices(&sites, &overwrite.overwrite_device)?;
     Ok(sites)
 }
 
 /// Fails for a serial number of no unit: a typing error must not go unnoticed.
-fn check_named(sites: &[UnitSite], overwrite: &[String]) -> Result<(), CommandFailure> {
-    let known: BTreeSet<&String> = sites.iter().filter_map(|site| site.survey.serial.as_ref()).collect();
-    let named = sites.iter().filter_map(|site| site.address.overwrite.as_ref());
-    match overwrite.iter().chain(named).find(|serial| !known.contains(serial)) {
+fn check_named_units(sites: &[UnitSite], overwrite: &[String]) -> Result<(), CommandFailure> {
+    let units = || sites.iter().filter_map(UnitSite::unit);
+    let known: BTreeSet<&String> = units().filter_map(LogicalUnit::serial).collect();
+    match overwrite
+        .iter()
+        .chain(units().filter_map(LogicalUnit::named))
+        .find(|serial| !known.contains(serial))
+    {
         None => Ok(()),
         Some(serial) => {
             let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
-            let known = if known.is_empty() {
-                "has no LUN with one".to_owned()
-            } else {
-                format!("has {}", known.join(", "))
-            };
+            let known = listed(&known, "has no LUN with one");
             Err(CommandFailure::bad_input(format!(
                 "no LUN of this run has the serial number {serial}, which is to be overwritten; it {known}"
             )))
@@ -62,50 +75,108 @@ fn check_named(sites: &[UnitSite], overwrite: &[String]) -> Result<(), CommandFa
     }
 }
 
+/// The same for a serial number or size of no device, and for one of several devices.
+fn check_named_devices(sites: &[UnitSite], overwrite: &[String]) -> Result<(), CommandFailure> {
+    let devices: Vec<&DeviceDisk> = sites.iter().filter_map(UnitSite::device).collect();
+    for name in overwrite {
+        let named = devices.iter().filter(|device| device.is_named_by(name)).count();
+        let names: Vec<String> = devices.iter().map(|device| device.name()).collect();
+        let known =
+            listed(&names.iter().map(String::as_str).collect::<Vec<_>>(), "has no block device (blk:)");
+        match named {
+            1 => {}
+            0 => {
+                return Err(CommandFailure::bad_input(format!(
+                    "no block device of this run has the serial number or size {name}, which is to be overwritten; it \
+                     {known}"
+                )));
+            }
+            _ => {
+                return Err(CommandFailure::bad_input(format!(
+                    "{named} block devices of this run are named by {name}, which is to be overwritten; it {known}; \
+                     name one in a run by what no other has"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn listed(known: &[&str], nothing: &str) -> String {
+    if known.is_empty() { nothing.to_owned() } else { format!("has {}", known.join(", ")) }
+}
+
 impl UnitSite {
+    fn unit(&self) -> Option<&LogicalUnit> {
+        match &self.disk {
+            Disk::Unit(unit) => Some(unit),
+            Disk::Device(_) => None,
+        }
+    }
+
+    fn device(&self) -> Option<&DeviceDisk> {
+        match &self.disk {
+            Disk::Unit(_) => None,
+            Disk::Device(device) => Some(device),
+        }
+    }
+
     pub(crate) fn is_at(&self, target: &Target) -> bool {
         self.target == *target
     }
 
+    /// This machine and the path to the device; `None` of what is on another machine.
+    pub(crate) fn inventory(&self) -> Option<&Inventory> {
+        self.device().map(DeviceDisk::inventory)
+    }
+
     /// Why it is only read; `None` where it may be written.
     pub(crate) fn read_only_reason(&self) -> Option<String> {
-        self.survey.read_only_reason(&self.address)
+        match &self.disk {
+            Disk::Unit(unit) => unit.read_only_reason(),
+            Disk::Device(device) => device.read_only_reason(),
+        }
     }
 
     /// Its length where it is only read.
     pub(crate) fn read_length(&self) -> Option<Bytes> {
-        self.read_only_reason().map(|_| self.survey.length)
+        self.read_only_reason().map(|_| match &self.disk {
+            Disk::Unit(unit) => unit.length(),
+            Disk::Device(device) => device.length(),
+        })
     }
 
     /// Bytes that a run may fill.
     pub(crate) fn room(&self) -> Bytes {
-        self.survey.room()
+        match &self.disk {
+            Disk::Unit(unit) => unit.room(),
+            Disk::Device(device) => device.room(),
+        }
     }
 
     /// Claims what the cells of `plan` write, and returns what was done for that, in sentences.
     pub(crate) fn claim(&mut self, plan: &Plan, watch: &Watch) -> Result<Vec<String>, CommandFailure> {
         let Some(need) = self.need(plan) else { return Ok(Vec::new()) };
-        let region = claim_unit(&self.address, need, random_u64()?, &watch.clock)?;
-        let notes = region.notes().iter().map(|note| format!("narrows: {}: {note}", self.target));
-        let notes = notes.collect();
-        self.region = Some(region);
-        Ok(notes)
+        let nonce = random_u64()?;
+        let notes = match &mut self.disk {
+            Disk::Unit(unit) => unit.claim(need, nonce, watch)?,
+            Disk::Device(device) => device.claim(need, nonce)?,
+        };
+        Ok(notes.iter().map(|note| format!("narrows: {}: {note}", self.target)).collect())
     }
 
     /// The target that engines work on.
     pub(crate) fn claimed(&self) -> Target {
-        match &self.region {
-            Some(region) => Target::Scheme { engine: EngineId::Iscsi, rest: region.address().to_string() },
-            None => self.target.clone(),
-        }
+        let claimed = match &self.disk {
+            Disk::Unit(unit) => unit.claimed(),
+            Disk::Device(device) => device.claimed(),
+        };
+        claimed.unwrap_or_else(|| self.target.clone())
     }
 
     /// `text` with the user's target in place of what was claimed.
     pub(crate) fn with_user_target(&self, text: &str) -> String {
-        match &self.region {
-            Some(_) => text.replace(&self.claimed().to_string(), &self.target.to_string()),
-            None => text.to_owned(),
-        }
+        text.replace(&self.claimed().to_string(), &self.target.to_string())
     }
 
     fn cells<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = &'a Cell> {
@@ -124,31 +195,24 @@ impl UnitSite {
         Some(RegionNeed { client_bytes, client_count })
     }
 
-    /// Adds to `plan` what of the unit is written or read.
+    /// Adds to `plan` what of the disk is written or read.
     pub(crate) fn describe(&self, plan: &mut Plan) {
         let name = self.target.to_string();
-        let serial = self.survey.serial.as_deref().unwrap_or("none");
-        let unit = format!("{name} ({}, serial {serial}, {}", self.survey.description, self.survey.length);
+        let (what, overwritten) = match &self.disk {
+            Disk::Unit(unit) => unit.words(),
+            Disk::Device(device) => (device.words(), Some("what is there".to_owned())),
+        };
         let words = match self.need(plan) {
-            None => format!("{unit}: only read)"),
+            None => format!("{name} ({what}: only read)"),
             Some(need) => {
                 let end = need.end_bytes();
-                let before = match &self.survey.holding {
-                    UnitHolding::Other(words) => format!("OVERWRITING {words}: "),
-                    _ => String::new(),
-                };
-                format!("{unit}: {before}the first {end} are written, and are zeroes at the end)")
+                let before = overwritten.map_or_else(String::new, |words| format!("OVERWRITING {words}: "));
+                format!("{name} ({what}: {before}the first {end} are written, and are zeroes at the end)")
             }
         };
         let touches = &mut plan.load.touches;
-        touches.retain(|place| *place != name);
+        let folder = format!("a separate test folder in {name}");
+        touches.retain(|place| *place != name && *place != folder);
         touches.push(words);
-    }
-}
-
-fn address(target: &Target) -> Option<IscsiAddress> {
-    match target {
-        Target::Scheme { engine: EngineId::Iscsi, rest } => IscsiAddress::parse(rest).ok(),
-        _ => None,
     }
 }

@@ -50,8 +50,10 @@ fn target_facts(target: &Target, wanted: &[(Target, Option<EngineId>)], sites: &
         }
         Target::Tcp { host, port, .. } => facts.free_bytes = sites.endpoint_free_bytes(host, *port),
         Target::Sim { profile } => facts.path_kind = networked(profile).then_some(PathKind::OtherNetwork),
-        Target::Scheme { .. } => {
+        Target::Scheme { .. } | Target::Block(_) => {
             let unit = sites.unit(target);
+            let inventory = unit.and_then(crate::measurement::units::UnitSite::inventory);
+            facts.path_kind = inventory.and_then(|found| Some(found.path.as_ref()?.kind));
             facts.free_bytes = unit.map(crate::measurement::units::UnitSite::room);
             facts.existing_file = unit.and_then(crate::measurement::units::UnitSite::read_length);
             facts.read_only_reason = unit.and_then(crate::measurement::units::UnitSite::read_only_reason);

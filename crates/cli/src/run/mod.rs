@@ -27,7 +27,7 @@ pub(crate) fn run(
         None => random_u64()?,
     };
     let token = token::read(arguments.token_file.as_deref())?;
-    let consent = Consent { plan_only: arguments.output.plan, overwrite: &arguments.overwrite_lun };
+    let consent = Consent { plan_only: arguments.output.plan, overwrite: &arguments.overwrite };
     let sites = Sites::examine(&study.targets(), token.as_deref(), &watch, consent)?;
     for leftover in sites.leftovers() {
         console.say(&leftover);

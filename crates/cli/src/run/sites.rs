@@ -1,5 +1,6 @@
 //! What the targets of a study or a suite are: folders in which it makes one of its own, files that it only reads, an endpoint.
 
+use crate::args::OverwriteArguments;
 use crate::exit::CommandFailure;
 use crate::measurement::units::{self, UnitSite};
 use crate::measurement::{
@@ -8,6 +9,7 @@ use crate::measurement::{
 use narrows_engines::OwnPlace;
 use narrows_engines::endpoint::ControlClient;
 use narrows_engines::psync::TestFolder;
+use narrows_model::inventory::PathFacts;
 use narrows_model::{Bytes, Inventory, Plan, Target, Via};
 use narrows_run::Servers;
 use narrows_study::{EndpointAddress, redirect_targets, redirected};
@@ -21,8 +23,8 @@ type OwnPlaces = Vec<(Target, Box<dyn OwnPlace>)>;
 pub(crate) struct Consent<'a> {
     /// Only a plan is asked for: nothing is made.
     pub(crate) plan_only: bool,
-    /// Serial numbers of the LUNs that may be overwritten.
-    pub(crate) overwrite: &'a [String],
+    /// Which disks without folders may be overwritten.
+    pub(crate) overwrite: &'a OverwriteArguments,
 }
 
 /// The targets of a study or a suite on this machine.
@@ -113,7 +115,10 @@ impl Sites {
             found.into_iter().map(|(path, found)| PathSite::new(path, found, watch, plan_only)).collect();
         let paths = paths?;
         let places = if plan_only { Vec::new() } else { own_places(targets, watch)? };
-        let machine = measurement::machine(None, watch.clock_resolution_ns)?;
+        let machine = match units.iter().find_map(UnitSite::inventory) {
+            Some(device) => device.clone(),
+            None => measurement::machine(None, watch.clock_resolution_ns)?,
+        };
         Ok(Self { servers, endpoints, paths, places, units, machine })
     }
 
@@ -128,22 +133,27 @@ impl Sites {
         }
     }
 
-    /// This machine, and the path to the first target that is one.
+    /// This machine, and the path to the first target that is one, or that is a block device where none is.
     pub(crate) fn inventory(&self) -> &Inventory {
         self.paths.first().map_or(&self.machine, |site| &site.inventory)
     }
 
     /// [`Sites::inventory`] with the paths to all further targets.
     fn whole_inventory(&self) -> Inventory {
-        let more_paths = self.paths.iter().skip(1).filter_map(|site| site.inventory.path.clone()).collect();
+        let more_paths = self.path_facts().skip(1).cloned().collect();
         Inventory { more_paths, ..self.inventory().clone() }
+    }
+
+    /// The paths to all targets that are one, then those to block devices.
+    fn path_facts(&self) -> impl Iterator<Item = &PathFacts> {
+        let paths = self.paths.iter().map(|site| &site.inventory);
+        paths.chain(self.units.iter().filter_map(UnitSite::inventory)).filter_map(|found| found.path.as_ref())
     }
 
     /// Kernel names of the block devices under all paths, each once.
     fn device_names(&self) -> Vec<String> {
         let mut names = Vec::new();
-        let paths = self.paths.iter().filter_map(|site| site.inventory.path.as_ref());
-        for device in paths.flat_map(|path| &path.devices) {
+        for device in self.path_facts().flat_map(|path| &path.devices) {
             if !names.contains(&device.name) {
                 names.push(device.name.clone());
             }

@@ -5,7 +5,7 @@ use super::machine::FolderMachine;
 use super::output_files::OutputFiles;
 use super::test_folders::{TestFolders, check_places, parents_of};
 use super::{no_folder, refused};
-use crate::args::{CheckArguments, OutputArguments};
+use crate::args::{CheckArguments, OutputArguments, OverwriteArguments};
 use crate::check::{self, PreparedCheck};
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
@@ -122,7 +122,7 @@ fn prepare(
         op: Vec::new(),
         max_rate: None,
         deep: false,
-        overwrite_lun: Vec::new(),
+        overwrite: OverwriteArguments::default(),
         whole_plan: false,
         confirm: false,
         fail_if: Vec::new(),

@@ -16,6 +16,10 @@ pub(super) fn refusal(dir: &Path) -> Option<String> {
         }
         Ok(Target::File { .. }) => return None,
         Ok(target @ Target::Tcp { .. }) => ("an endpoint", endpoint_hint(&target)),
+        Ok(Target::Block(_)) => (
+            "a block device",
+            format!("`narrows check {text}` measures it as it is; a file system on it, the mount point"),
+        ),
         Ok(Target::Stripe(_)) => (
             "striped over several",
             format!("`narrows check {text}` measures it; `narrows suite jovian` stripes"),

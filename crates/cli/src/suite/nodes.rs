@@ -31,7 +31,7 @@ pub(super) fn run(
         &studies.targets(),
         token.as_deref(),
         watch,
-        Consent { plan_only: context.output.plan, overwrite: &[] },
+        Consent { plan_only: context.output.plan, overwrite: &crate::args::OverwriteArguments::default() },
     )?;
     run.check_clients(&sites.remote_addresses()).map_err(refused)?;
     for leftover in sites.leftovers() {

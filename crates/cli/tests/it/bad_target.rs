@@ -52,9 +52,16 @@ fn a_record_that_cannot_be_made_is_refused_before_the_load_is_announced() {
 
 #[test]
 fn targets_of_other_versions_come_with_what_to_do_instead() {
-    for target in ["block:/dev/sda", "mpiio:x"] {
-        refused(&[target], 2, &[target, "is not supported by this version", "narrows serve"]);
-    }
+    refused(&["mpiio:x"], 2, &["mpiio:x", "is not supported by this version", "narrows serve"]);
+}
+
+#[test]
+fn what_is_no_block_device_is_refused_with_what_to_give() {
+    refused(&["block:/dev/sda"], 2, &["`block` is not a known scheme", "blk:/dev/NAME"]);
+    refused(&["blk:sda"], 2, &["whole path", "blk:/dev/NAME"]);
+    refused(&["blk:/dev/absent"], 2, &["give a block device that exists"]);
+    refused(&["blk:/dev/null"], 2, &["is no block device", "without blk:"]);
+    refused(&["null:", "--overwrite-device", "1GiB"], 2, &["null: is not a storage path"]);
 }
 
 #[test]

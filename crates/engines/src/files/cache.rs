@@ -10,26 +10,33 @@ use narrows_model::workload::CacheState;
 use narrows_sys::file;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 
 /// One reading step while a file is brought into the cache.
 const WARM_STEP_BYTES: usize = 1 << 20;
 /// Share of a file that may stay cached after a drop: the kernel keeps pages that are under its own hands.
 pub const COLD_RESIDENT_RATIO_MAX: f64 = 0.02;
 
-/// Brings the file at `place` to `state` and returns the share of it that is cached then; `None` where the file system
-/// does not report it.
-pub(crate) fn bring_to(place: &ObjectPath, state: CacheState) -> Result<Option<f64>, EngineError> {
+/// Brings the file at `place`, or `bytes` of a block device there, to `state` and returns the share that is cached then;
+/// `None` where the file system does not report it.
+pub(crate) fn bring_to(
+    place: &ObjectPath,
+    state: CacheState,
+    bytes: Option<Range<u64>>,
+) -> Result<Option<f64>, EngineError> {
     let opened = place.open_for_reading()?;
+    let bytes = bytes.unwrap_or_else(|| whole(&opened));
     match state {
         // A dummy file is read once for all objects, before each is looked at.
         CacheState::AsFound | CacheState::Displaced { .. } => {}
-        CacheState::Cold => drop_pages(&opened)
+        CacheState::Cold => drop_pages_in(&opened, &bytes)
             .map_err(|source| EngineError::from_io("drop the cache of", place.to_string(), source))?,
         CacheState::Warm => {
-            warm(&opened).map_err(|source| EngineError::from_io("read", place.to_string(), source))?;
+            warm(&opened, &bytes)
+                .map_err(|source| EngineError::from_io("read", place.to_string(), source))?;
         }
     }
-    let resident_ratio = resident_ratio(&opened);
+    let resident_ratio = resident_ratio_in(&opened, &bytes);
     match (state, resident_ratio) {
         (CacheState::Cold, Some(ratio)) if ratio > COLD_RESIDENT_RATIO_MAX => Err(EngineError::new(
             ErrorKind::Unsupported,
@@ -50,28 +57,46 @@ pub(crate) fn bring_to(place: &ObjectPath, state: CacheState) -> Result<Option<f
 /// # Errors
 /// When the device does not take it, or the kernel refuses.
 pub fn drop_pages(opened: &File) -> io::Result<()> {
-    let failed = |errno: narrows_sys::SysErrno| io::Error::from_raw_os_error(errno.raw());
-    file::fdatasync(opened).map_err(failed)?;
-    file::fadvise_dontneed(opened, 0, 0).map_err(failed)
+    drop_pages_in(opened, &whole(opened))
 }
 
-fn warm(opened: &File) -> io::Result<()> {
+/// All bytes of a file.
+fn whole(opened: &File) -> Range<u64> {
+    0..opened.metadata().map_or(0, |status| status.len())
+}
+
+fn drop_pages_in(opened: &File, bytes: &Range<u64>) -> io::Result<()> {
+    let failed = |errno: narrows_sys::SysErrno| io::Error::from_raw_os_error(errno.raw());
+    file::fdatasync(opened).map_err(failed)?;
+    if bytes.start == 0 && bytes.end == whole(opened).end {
+        // Up to the end, wherever it is by now.
+        return file::fadvise_dontneed(opened, 0, 0).map_err(failed);
+    }
+    file::fadvise_dontneed(opened, bytes.start, bytes.end - bytes.start).map_err(failed)
+}
+
+fn warm(opened: &File, bytes: &Range<u64>) -> io::Result<()> {
     use std::os::unix::fs::FileExt;
     let mut buffer = vec![0; WARM_STEP_BYTES];
-    let mut offset_bytes = 0;
-    loop {
+    let mut offset_bytes = bytes.start;
+    while offset_bytes < bytes.end {
         match opened.read_at(&mut buffer, offset_bytes)? {
             0 => return Ok(()),
             read => offset_bytes += read as u64,
         }
     }
+    Ok(())
 }
 
 /// The share of `opened` that is in the page cache; `None` where that is unknown, and for an empty file.
 #[must_use]
 pub fn resident_ratio(opened: &File) -> Option<f64> {
-    let length = opened.metadata().ok()?.len();
-    let resident = file::resident_bytes(opened, 0, length).ok()?;
+    resident_ratio_in(opened, &whole(opened))
+}
+
+fn resident_ratio_in(opened: &File, bytes: &Range<u64>) -> Option<f64> {
+    let length = bytes.end - bytes.start;
+    let resident = file::resident_bytes(opened, bytes.start, length).ok()?;
     narrows_model::units::ratio(resident as f64, length as f64)
 }
 

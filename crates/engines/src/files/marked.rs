@@ -2,6 +2,8 @@
 //!
 //! Nothing is followed and no mount is crossed. Not here: who may remove what, which is decided by callers.
 
+pub use crate::marker::MARKER;
+
 use narrows_sys::file::{self, FileIdentity};
 use rustix::fs::{AtFlags, Dir, FileType, fstat, statat, unlinkat};
 use rustix::process::geteuid;
@@ -13,8 +15,6 @@ use std::sync::Arc;
 
 /// Start of the name of every folder that narrows makes beside files of others.
 pub const PREFIX: &str = ".narrows-";
-/// Name of the file that marks a test folder.
-pub const MARKER: &str = "made-by-narrows";
 /// Start of the marker of a test folder that its user wants to stay; the line of the run that made it follows.
 pub(super) const KEPT: &str = "kept: ";
 /// No marker is longer.

@@ -2,6 +2,7 @@
 //!
 //! Not here: how requests are issued, which is what distinguishes those engines.
 
+use crate::block;
 use crate::contract::OpenSpec;
 use crate::error::{EngineError, ErrorKind};
 use narrows_model::capabilities::{Capabilities, Completion};
@@ -9,6 +10,7 @@ use narrows_model::engine::{DirectAccess, EngineDeclaration};
 use narrows_model::workload::{Access, CacheState, SyncPolicy};
 use narrows_model::{Bytes, Effective, Op, Target};
 use std::fs::File;
+use std::ops::Range;
 
 mod cache;
 mod confined;
@@ -46,8 +48,29 @@ pub(crate) struct Files {
 #[derive(Debug)]
 pub(crate) struct OpenObjectFiles {
     pub(crate) files: Vec<File>,
+    /// Which bytes of each an object is.
+    pub(crate) parts: Vec<ObjectPart>,
     /// What offsets and lengths are multiples of.
     pub(crate) alignment_bytes: Bytes,
+}
+
+/// The bytes of an open file that an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ObjectPart {
+    start_bytes: u64,
+    end_bytes: u64,
+}
+
+impl ObjectPart {
+    /// A file of its own, however long it becomes.
+    pub(crate) const WHOLE: Self = Self { start_bytes: 0, end_bytes: u64::MAX };
+
+    /// Where in its file a request at `offset_bytes` of the object is; `None` where it leaves the object.
+    pub(crate) fn place(self, offset_bytes: u64, length_bytes: u32) -> Option<u64> {
+        let start_bytes = self.start_bytes.checked_add(offset_bytes)?;
+        let end_bytes = start_bytes.checked_add(u64::from(length_bytes))?;
+        (end_bytes <= self.end_bytes).then_some(start_bytes)
+    }
 }
 
 impl Files {
@@ -105,8 +128,14 @@ impl Files {
     /// The objects of `spec`, opened as it asks.
     pub(crate) fn open(&self, spec: &OpenSpec) -> Result<OpenObjectFiles, EngineError> {
         let mut files = Vec::with_capacity(spec.objects.len());
+        let mut parts = Vec::with_capacity(spec.objects.len());
         for object in &spec.objects {
             let place = self.object_path(&spec.target, object)?;
+            let bytes = self.bytes_of(spec, object)?;
+            parts.push(bytes.map_or(ObjectPart::WHOLE, |bytes| ObjectPart {
+                start_bytes: bytes.start,
+                end_bytes: bytes.end,
+            }));
             let file = place.open(spec)?;
             refuse_shrunk(&place, &file, spec)?;
             files.push(file);
@@ -115,7 +144,18 @@ impl Files {
             (Access::Direct, Some(file)) => cache::checked_alignment(file, spec)?,
             _ => Bytes(1),
         };
-        Ok(OpenObjectFiles { files, alignment_bytes })
+        Ok(OpenObjectFiles { files, parts, alignment_bytes })
+    }
+
+    /// The bytes of a block device that `object` is, which are checked against what was claimed; `None` of a file.
+    fn bytes_of(&self, spec: &OpenSpec, object: &str) -> Result<Option<Range<u64>>, EngineError> {
+        let Some(device) = block::device(&spec.target) else { return Ok(None) };
+        let bytes = block::part_of(spec, device, object)?;
+        if let Some(claim) = device.claim {
+            let opened = self.object_path(&spec.target, object)?.open_for_reading()?;
+            block::check_claim(device, &opened, claim, std::slice::from_ref(&bytes))?;
+        }
+        Ok(Some(bytes))
     }
 
     /// Brings the cached part of every object to `state`; the mean share that is cached then, where that can be seen.
@@ -129,7 +169,8 @@ impl Files {
         }
         let mut shares = Vec::with_capacity(spec.objects.len());
         for object in &spec.objects {
-            shares.push(cache::bring_to(&self.object_path(&spec.target, object)?, state)?);
+            let bytes = self.bytes_of(spec, object)?;
+            shares.push(cache::bring_to(&self.object_path(&spec.target, object)?, state, bytes)?);
         }
         let known: Option<Vec<f64>> = shares.into_iter().collect();
         Ok(known
@@ -139,6 +180,15 @@ impl Files {
 
     /// Brings what was written to the device, then reads a dummy file beside the objects.
     fn displace(&self, spec: &OpenSpec, scan: Bytes) -> Result<(), EngineError> {
+        if block::device(&spec.target).is_some() {
+            return Err(EngineError::new(
+                ErrorKind::Unsupported,
+                "displace the cache of",
+                spec.target.to_string(),
+            )
+            .detail("a block device has no folder for a dummy file")
+            .hint("use cache = \"cold\" or direct access"));
+        }
         let failed = |what, place: &ObjectPath, source| EngineError::from_io(what, place.to_string(), source);
         for object in &spec.objects {
             let place = self.object_path(&spec.target, object)?;

@@ -3,6 +3,7 @@
 //! Opening and removing one object; not its caches and not its content.
 
 use super::{ConfinedFolder, own};
+use crate::block;
 use crate::contract::OpenSpec;
 use crate::error::{EngineError, ErrorKind};
 use narrows_model::capabilities::Support;
@@ -23,6 +24,8 @@ pub(crate) struct ObjectPath {
     path: PathBuf,
     /// The target's folder and the object's name in it; `None` for the target itself.
     in_folder: Option<(PathBuf, String)>,
+    /// Whether it is a block device, of which objects are parts.
+    is_device: bool,
 }
 
 /// Whether a place takes direct access, and at what alignment.
@@ -39,13 +42,23 @@ impl ObjectPath {
         target: &Target,
         object: &str,
     ) -> Result<Self, EngineError> {
-        let Target::File { path } = target else {
-            return Err(EngineError::new(ErrorKind::Unsupported, "open", target.to_string())
-                .detail("this engine supports only files"));
+        let refused = |detail: &str| {
+            Err(EngineError::new(ErrorKind::Unsupported, "open", target.to_string()).detail(detail))
+        };
+        let path = match target {
+            Target::File { path } => path,
+            Target::Block(_) if confinement.is_some() => {
+                return refused("a server does not open its machine's block devices for clients");
+            }
+            Target::Block(address) => {
+                let path = address.path.clone();
+                return Ok(Self { confinement: None, path, in_folder: None, is_device: true });
+            }
+            _ => return refused("this engine supports only files and block devices"),
         };
         let in_folder = (!object.is_empty()).then(|| (path.clone(), object.to_owned()));
         let path = if object.is_empty() { path.clone() } else { path.join(object) };
-        Ok(Self { confinement: confinement.cloned(), path, in_folder })
+        Ok(Self { confinement: confinement.cloned(), path, in_folder, is_device: false })
     }
 
     /// The object, opened as `spec` asks.
@@ -65,9 +78,15 @@ impl ObjectPath {
                 SyncPolicy::Dsync => WriteDone::Durable,
                 _ => WriteDone::Accepted,
             },
-            create: if spec.create { Create::IfMissing } else { Create::Never },
+            create: if spec.create && !self.is_device { Create::IfMissing } else { Create::Never },
         };
-        self.open_with(mode)
+        let opened = self.open_with(mode)?;
+        if self.is_device && !block::is_device(&opened) {
+            return Err(EngineError::new(ErrorKind::Unsupported, "open", self.to_string())
+                .detail("it is no block device")
+                .hint("give a file or a folder without blk:"));
+        }
+        Ok(opened)
     }
 
     /// The object for reading through the page cache.
@@ -83,7 +102,8 @@ impl ObjectPath {
         }
         let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let path = parent.unwrap_or(Path::new(".")).to_path_buf();
-        Self { confinement: self.confinement.clone(), path, in_folder: None }.open_for_reading()
+        Self { confinement: self.confinement.clone(), path, in_folder: None, is_device: false }
+            .open_for_reading()
     }
 
     /// Our own folder with the object, open, and its name in it; `None` where narrows did not make the folder.
@@ -119,6 +139,10 @@ impl ObjectPath {
 
     /// Removes the object.
     pub(crate) fn remove(&self) -> Result<(), EngineError> {
+        if self.is_device {
+            // What was claimed of it is cleared as a whole when the run ends.
+            return Ok(());
+        }
         let failed = |source| EngineError::from_io("remove", self.path.display().to_string(), source);
         if let Some((folder, path, name)) = self.own_folder()? {
             return own::remove_in(&folder, path, name);
@@ -145,11 +169,12 @@ impl ObjectPath {
         Ok(!is_folder || file::grants_holes(&opened).unwrap_or(true))
     }
 
-    /// A file for trying direct access of `length_bytes` on, and whether it may be written: in a folder, and beside a file
+    /// A file for trying direct access of `length_bytes` on, and whether it may be written: a device, in a folder, and beside a file
     /// that is shorter, one without a name. `None` where there can be none.
     pub(crate) fn open_to_try(&self, length_bytes: u64) -> Result<Option<(File, bool)>, EngineError> {
         let status = self.open_for_reading()?.metadata();
-        if status.is_ok_and(|status| status.is_file() && status.len() >= length_bytes) {
+        let is_long = status.is_ok_and(|status| status.is_file() && status.len() >= length_bytes);
+        if self.is_device || is_long {
             let mode = OpenMode { caching: Caching::Direct, ..OpenMode::default() };
             return Ok(self.open_with(mode).ok().map(|file| (file, false)));
         }

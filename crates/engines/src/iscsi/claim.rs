@@ -5,7 +5,7 @@
 //! first. Of runs that claim one unit within the same moment, one alone gets it: see `mark`.
 
 use super::contents::describe;
-use super::mark::{DATA_AT_BYTES, MarkFailure, RegionMark, put_mark, read_mark, remove_mark};
+use super::mark::{MarkFailure, put_mark, read_mark, remove_mark};
 use super::portal::IscsiPortal;
 use super::session::{DEFAULT_OPTIONS, UnitSession};
 use super::unit::UnitFacts;
@@ -13,9 +13,10 @@ use crate::clock::Clock;
 use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
 use crate::files::{forget_remote, lock_making, note_problem, note_remote};
+use crate::region::{DATA_AT_BYTES, RegionMark, RegionNeed};
 use crate::stop::StopFlag;
-use narrows_model::{Bytes, IscsiAddress, UnitClaim};
-use std::ops::Range;
+use narrows_model::target::UnitClaim;
+use narrows_model::{Bytes, IscsiAddress};
 use std::sync::Arc;
 
 /// The part of a unit at its end where partition tables and RAIDs leave marks too.
@@ -158,13 +159,6 @@ fn holding(
     })
 }
 
-/// The bytes of the data of client `index` under `claim`; `None` beyond any unit.
-pub(super) fn client_bytes(claim: UnitClaim, index: u64, length_bytes: u64) -> Option<Range<u64>> {
-    let start = index.checked_mul(claim.stride_bytes)?.checked_add(DATA_AT_BYTES)?;
-    let end = start.checked_add(length_bytes)?;
-    (length_bytes <= claim.stride_bytes).then_some(start..end)
-}
-
 /// Fails where the mark of `claim` is not on the unit; otherwise where the claim ends.
 pub(super) fn check_claim(
     session: &mut UnitSession,
@@ -204,29 +198,6 @@ pub struct UnitRegion {
     notes: Vec<String>,
     /// Nothing of this run is on the unit.
     is_lost: bool,
-}
-
-/// What of a unit a run needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RegionNeed {
-    /// Bytes of each client's data.
-    pub client_bytes: Bytes,
-    /// Clients.
-    pub client_count: u32,
-}
-
-impl RegionNeed {
-    /// Bytes from the beginning of one client's data to that of the next.
-    fn stride_bytes(self) -> u64 {
-        self.client_bytes.0.max(1).next_multiple_of(1 << 20)
-    }
-
-    /// Where the region ends, which begins with the unit.
-    #[must_use]
-    pub fn end_bytes(self) -> Bytes {
-        let data_bytes = self.stride_bytes().saturating_mul(u64::from(self.client_count));
-        Bytes(DATA_AT_BYTES.saturating_add(data_bytes))
-    }
 }
 
 impl UnitRegion {
@@ -397,15 +368,6 @@ fn check_empty(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_data_of_clients_does_not_overlap() {
-        let claim = UnitClaim { nonce: 1, stride_bytes: 4 << 20 };
-        assert_eq!(client_bytes(claim, 0, 4 << 20), Some(1 << 20..5 << 20));
-        assert_eq!(client_bytes(claim, 1, 1 << 20), Some(5 << 20..6 << 20));
-        assert_eq!(client_bytes(claim, 0, (4 << 20) + 1), None);
-        assert_eq!(client_bytes(claim, u64::MAX, 1), None);
-    }
 
     #[test]
     fn a_unit_that_contains_something_is_written_only_under_its_own_serial_number() {

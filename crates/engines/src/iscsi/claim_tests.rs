@@ -1,6 +1,6 @@
 //! Claims of a unit beside others: whoever writes to it at the same moment, and what was there before.
 
-use super::claim::{RegionNeed, UnitRegion};
+use super::claim::UnitRegion;
 use super::fake_target::{BLOCK, FakeUnit};
 use super::portal::IscsiPortal;
 use super::session::{DEFAULT_OPTIONS, UnitSession};
@@ -8,6 +8,7 @@ use crate::clock::{Clock, MonotonicClock};
 use crate::connections::StoragePeer;
 use crate::error::EngineError;
 use crate::files::MARKER;
+use crate::region::RegionNeed;
 use crate::stop::StopFlag;
 use narrows_model::{Bytes, IscsiAddress};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The mark of a claim in the first block of a unit, and how it is put there so that of several runs one alone has it.
+//! How the mark of a claim is put in the first block of a unit so that of several runs one alone has it.
 //!
 //! Where the target compares and writes in one command, that decides. Elsewhere the mark is written, and read again once
 //! every run that had looked before has either written its own or given up.
@@ -7,59 +7,14 @@ use super::session::{UnitCommand, UnitSession};
 use super::unit::UnitFacts;
 use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
-use crate::files::MARKER;
+use crate::region::{DATA_AT_BYTES, LOOK_BYTES, RegionMark};
 use narrows_wire::iscsi::scsi::cdb::ScsiCdb;
 
-/// Where the data of a run begins: what is before is the mark's.
-pub(super) const DATA_AT_BYTES: u64 = 1 << 20;
 /// Longest time from the last look at a unit until the mark is on it, where the target does not compare and write; and how
 /// long the mark is left alone before it is read again.
 ///
 /// Whoever looked before this run's mark was there has its own on the unit by the end of that wait, or has given up.
 const SETTLE_NS: u64 = 2_000_000_000;
-/// Bytes of an owner's line: with all else of a mark, below the smallest block.
-const OWNER_BYTES_MAX: usize = 300;
-/// Where marks are looked for.
-const LOOK_BYTES: u64 = 4096;
-
-/// The mark of a claim, as text in the first block.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RegionMark {
-    pub(super) owner: String,
-    pub(super) nonce: u64,
-    pub(super) end_bytes: u64,
-}
-
-impl RegionMark {
-    /// The mark as a block of `block_bytes`, with zeroes behind it.
-    pub(super) fn to_block(&self, block_bytes: u64) -> Vec<u8> {
-        let mut owner: String = self.owner.chars().filter(|letter| *letter != '\n').collect();
-        while owner.len() > OWNER_BYTES_MAX {
-            owner.pop();
-        }
-        let text = format!("{MARKER}\n{owner}\nclaim {:016x}\nend {}\n", self.nonce, self.end_bytes);
-        let mut block = text.into_bytes();
-        block.resize(usize::try_from(block_bytes).unwrap_or(512).max(512), 0);
-        block
-    }
-
-    /// The mark at the front of `head`; `None` where there is none, or anything else behind it.
-    pub(super) fn parse(head: &[u8]) -> Option<Self> {
-        let length = head.iter().position(|byte| *byte == 0)?;
-        let (text, rest) = head.split_at(length);
-        if rest.iter().any(|byte| *byte != 0) {
-            return None;
-        }
-        let mut lines = std::str::from_utf8(text).ok()?.lines();
-        if lines.next()? != MARKER {
-            return None;
-        }
-        let owner = lines.next()?.to_owned();
-        let nonce = u64::from_str_radix(lines.next()?.strip_prefix("claim ")?, 16).ok()?;
-        let end_bytes = lines.next()?.strip_prefix("end ")?.parse().ok()?;
-        Some(Self { owner, nonce, end_bytes })
-    }
-}
 
 /// Removes the mark, which is alone in its first MiB. That block alone is written: whoever claims the unit next may do so
 /// at once.
@@ -167,29 +122,4 @@ fn lost(session: &UnitSession) -> EngineError {
     EngineError::new(ErrorKind::Io, "claim", session.portal.name())
         .detail("somebody else has written to its beginning meanwhile, such as another run that claims it")
         .hint("let one run at a time use the unit")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mark_is_read_as_it_was_written_and_nothing_else_is_one() {
-        let mark = RegionMark { owner: "narrows, pid 7".to_owned(), nonce: 0xfeed, end_bytes: 9 << 20 };
-        for block_bytes in [512, 4096] {
-            let mut head = mark.to_block(block_bytes);
-            assert_eq!(head.len() as u64, block_bytes);
-            assert_eq!(RegionMark::parse(&head), Some(mark.clone()));
-            head[500] = 1;
-            assert_eq!(RegionMark::parse(&head), None, "something else is there too");
-        }
-        let long = RegionMark { owner: "é".repeat(4000), nonce: u64::MAX, end_bytes: u64::MAX };
-        assert_eq!(long.to_block(512).len(), 512);
-        assert_eq!(RegionMark::parse(&long.to_block(512)).map(|mark| mark.nonce), Some(u64::MAX));
-        for text in
-            ["", "made-by-narrows\n", "made-by-narrows\nx\nclaim z\nend 1\n\0", "x\ny\nclaim 1\nend 1\n\0"]
-        {
-            assert_eq!(RegionMark::parse(text.as_bytes()), None, "{text}");
-        }
-    }
 }

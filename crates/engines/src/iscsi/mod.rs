@@ -26,17 +26,18 @@ mod fake_target;
 #[cfg(test)]
 mod tests;
 
-pub use claim::{RegionNeed, UnitHolding, UnitRegion, UnitSurvey, survey};
+pub use claim::{UnitHolding, UnitRegion, UnitSurvey, survey};
 
 use self::core::UnitLoad;
 use crate::connections::StoragePeer;
 use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::flights::RequestFlights;
+use crate::region::object_bytes;
 use crate::slots::{checked_depth, entropy_blocks};
 use crate::socket::connection_facts;
 use crate::stop::StopFlag;
-use claim::{check_claim, check_same, client_bytes};
+use claim::{check_claim, check_same};
 use connection::UnitConnection;
 use counters::PduCounts;
 use issuer::{IscsiEngine, SESSIONS_MAX};
@@ -268,8 +269,7 @@ fn objects(
     let bytes_of = |object: &String| match (object.as_str(), claim) {
         ("", _) if !writes => Ok(0..length_bytes),
         (name, Some(claim)) => {
-            let index = name.strip_prefix("data-").and_then(|index| index.parse().ok());
-            let bytes = index.and_then(|index| client_bytes(claim, index, spec.object_bytes.0));
+            let bytes = object_bytes(claim, name, spec.object_bytes.0);
             bytes.filter(|bytes| bytes.end <= end_bytes.min(length_bytes)).ok_or_else(|| {
                 refused(
                     spec,

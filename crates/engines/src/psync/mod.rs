@@ -8,7 +8,9 @@
 
 use crate::contract::{Engine, EngineFactory, OpenSpec, WorkerContext};
 use crate::error::EngineError;
-use crate::files::{self, Files, OpenObjectFiles, Perform, SingleEngine, SingleFlight, SyncCount};
+use crate::files::{
+    self, Files, ObjectPart, OpenObjectFiles, Perform, SingleEngine, SingleFlight, SyncCount,
+};
 use crate::request::{Errno, IoRequest};
 use crate::slots::{SlotBuffers, checked_depth};
 use narrows_model::capabilities::Capabilities;
@@ -62,12 +64,16 @@ impl EngineFactory for PsyncFactory {
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
         let depth = checked_depth(spec, INFO.queue_depth_max)?;
-        let OpenObjectFiles { files, alignment_bytes } = self.files.open(spec)?;
+        let OpenObjectFiles { files, parts, alignment_bytes } = self.files.open(spec)?;
         Ok(Box::new(SingleEngine {
             effective: files::effective(INFO.name(), spec, depth, alignment_bytes),
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,
             performer: Psync {
-                objects: files.into_iter().map(PsyncFile::new).collect(),
+                objects: files
+                    .into_iter()
+                    .zip(parts)
+                    .map(|(file, part)| PsyncFile::new(file, part))
+                    .collect(),
                 sync_count: SyncCount::new(spec.workload.sync, &worker.clock),
                 calls: TransferCalls::from_options(spec.workload.psync),
             },
@@ -99,14 +105,16 @@ struct Psync {
 #[derive(Debug)]
 struct PsyncFile {
     file: File,
+    /// Which bytes of the file are the object's.
+    part: ObjectPart,
     /// Where the file's own position is; `None` after an error.
     position: Option<u64>,
 }
 
 impl PsyncFile {
     /// One that was just opened: at its start.
-    fn new(file: File) -> Self {
-        Self { file, position: Some(0) }
+    fn new(file: File, part: ObjectPart) -> Self {
+        Self { file, part, position: Some(0) }
     }
 
     /// Has `act` move bytes from `offset_bytes` on; the file's own position is moved there first where it is elsewhere.
@@ -173,15 +181,17 @@ impl Perform for Psync {
     fn perform(&mut self, request: &IoRequest, slots: &mut SlotBuffers) -> Result<u32, Errno> {
         let Self { objects, sync_count, calls } = self;
         let Some(object) = objects.get_mut(request.object as usize) else { return Err(Errno(INVALID)) };
+        let start_bytes = object.part.place(request.offset_bytes, request.length_bytes);
+        let Some(start_bytes) = start_bytes else { return Err(Errno(INVALID)) };
         match request.op {
             Op::Read => transfer(request.length_bytes, |done| {
                 let part = &mut slots.part(request.slot, request.length_bytes)[done as usize..];
-                calls.read(object, part, request.offset_bytes + u64::from(done))
+                calls.read(object, part, start_bytes + u64::from(done))
             }),
             Op::Write => {
                 let written = transfer(request.length_bytes, |done| {
                     let part = &slots.part(request.slot, request.length_bytes)[done as usize..];
-                    calls.write(object, part, request.offset_bytes + u64::from(done))
+                    calls.write(object, part, start_bytes + u64::from(done))
                 })?;
                 if sync_count.is_due_after_write() {
                     sync_count.time(|| narrows_sys::file::fdatasync(&object.file)).map_err(errno)?;
@@ -191,7 +201,7 @@ impl Perform for Psync {
             Op::Sync => narrows_sys::file::fdatasync(&object.file).map(|()| 0).map_err(errno),
             Op::Trim => {
                 let length_bytes = u64::from(request.length_bytes);
-                narrows_sys::file::punch_hole(&object.file, request.offset_bytes, length_bytes)
+                narrows_sys::file::punch_hole(&object.file, start_bytes, length_bytes)
                     .map(|()| request.length_bytes)
                     .map_err(errno)
             }

@@ -262,7 +262,7 @@ fn position_of(object: &PsyncFile) -> u64 {
 
 fn object_of_25_bytes(folder: &tempfile::TempDir) -> PsyncFile {
     fs::write(folder.path().join("data"), [7; 25]).unwrap();
-    PsyncFile::new(File::open(folder.path().join("data")).unwrap())
+    PsyncFile::new(File::open(folder.path().join("data")).unwrap(), ObjectPart::WHOLE)
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::flights::RingFlights;
 use crate::clock::{Clock, Tick};
 use crate::contract::{Engine, ProtocolCounters, Readiness};
 use crate::error::EngineError;
+use crate::files::ObjectPart;
 use crate::request::{Completions, Errno, IoCompletion, IoRequest, Slot};
 use narrows_model::workload::SyncPolicy;
 use narrows_model::{Effective, Op};
@@ -24,6 +25,8 @@ const BUSY: i32 = rustix::io::Errno::BUSY.raw_os_error();
 pub(super) struct UringEngine {
     effective: Effective,
     ring: Ring,
+    /// Which bytes of each file are the object's.
+    parts: Vec<ObjectPart>,
     flights: RingFlights,
     /// Completions of requests that the kernel never saw.
     refused: Vec<IoCompletion>,
@@ -32,10 +35,17 @@ pub(super) struct UringEngine {
 
 impl UringEngine {
     /// An engine that issues through `ring`; `effective` states the depth.
-    pub(super) fn new(effective: Effective, ring: Ring, sync: SyncPolicy, clock: &Arc<dyn Clock>) -> Self {
+    pub(super) fn new(
+        effective: Effective,
+        ring: Ring,
+        parts: Vec<ObjectPart>,
+        sync: SyncPolicy,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
         let depth = effective.queue_depth;
         Self {
             ring,
+            parts,
             flights: RingFlights::new(depth, sync, clock),
             refused: Vec::with_capacity(depth as usize),
             counters: ProtocolCounters::default(),
@@ -77,8 +87,10 @@ fn ended(operation: &'static str, errno: narrows_sys::SysErrno) -> EngineError {
     EngineError::from_io(operation, "the io_uring", errno.into())
 }
 
-/// The form in which the ring takes `request`; `None` for what it has no form for.
-fn ring_request(request: &IoRequest) -> Option<RingRequest> {
+/// The form in which the ring takes `request` of one of `parts`; `None` for what it has no form for.
+fn ring_request(request: &IoRequest, parts: &[ObjectPart]) -> Option<RingRequest> {
+    let part = parts.get(request.object as usize)?;
+    let offset_bytes = part.place(request.offset_bytes, request.length_bytes)?;
     let op = match request.op {
         Op::Read => RingOp::Read,
         Op::Write => RingOp::Write,
@@ -90,7 +102,7 @@ fn ring_request(request: &IoRequest) -> Option<RingRequest> {
         op,
         slot: request.slot.0,
         file: request.object,
-        offset_bytes: request.offset_bytes,
+        offset_bytes,
         length_bytes: request.length_bytes,
         block_offset_bytes: 0,
     })
@@ -112,7 +124,7 @@ impl Engine for UringEngine {
             if self.ring.in_flight_count() as usize + self.refused.len() >= depth {
                 return Ok(index);
             }
-            let first = ring_request(request);
+            let first = ring_request(request, &self.parts);
             match first.map(|first| (first, self.ring.queue(&first))) {
                 Some((first, Ok(()))) => {
                     self.counters.request_count += 1;

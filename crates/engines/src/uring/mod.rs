@@ -82,7 +82,7 @@ impl EngineFactory for UringFactory {
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
         let depth = checked_depth(spec, INFO.queue_depth_max)?;
         check_polling(spec)?;
-        let OpenObjectFiles { files, alignment_bytes } = self.files.open(spec)?;
+        let OpenObjectFiles { files, parts, alignment_bytes } = self.files.open(spec)?;
         let ring = Ring::new(RingSpec {
             depth,
             block_bytes: saturate_usize(spec.workload.block_bytes.0),
@@ -95,7 +95,7 @@ impl EngineFactory for UringFactory {
             ring: Some(facts(ring.grants())),
             ..files::effective(INFO.name(), spec, depth, alignment_bytes)
         };
-        let mut engine = UringEngine::new(effective, ring, spec.workload.sync, &worker.clock);
+        let mut engine = UringEngine::new(effective, ring, parts, spec.workload.sync, &worker.clock);
         if spec.workload.ring.completion_polling {
             try_polling(&mut engine, spec, worker)?;
         }

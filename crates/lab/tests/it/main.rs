@@ -7,6 +7,7 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+mod block_devices;
 mod bonnie_counts;
 mod cleanup;
 mod disks;

@@ -76,6 +76,8 @@ pub struct ProtocolProbe {
 pub enum Serves {
     /// Files and folders of mounted file systems.
     Paths,
+    /// The same, and block devices without a file system.
+    PathsAndDevices,
     /// `narrows serve` endpoints.
     Endpoints,
     /// `null:`.

@@ -96,7 +96,8 @@ impl EngineId {
         let declared = self.declaration();
         match (declared.serves, target.form()) {
             _ if matches!(target, Target::Stripe(_)) && declared.in_stripes == StripeSupport::None => false,
-            (Serves::Paths, Target::File { .. })
+            (Serves::Paths | Serves::PathsAndDevices, Target::File { .. })
+            | (Serves::PathsAndDevices, Target::Block(_))
             | (Serves::Endpoints, Target::Tcp { .. })
             | (Serves::Null, Target::Null { .. })
             | (Serves::Simulated, Target::Sim { .. }) => true,

@@ -12,7 +12,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
     id: EngineId::Psync,
     description: EngineDescription {
         title: "pread and pwrite, or read, write and lseek, on a file, buffered or direct",
-        targets: "PATH file:PATH",
+        targets: "PATH file:PATH blk:/dev/NAME",
         completion: "in the page cache (buffered), on the device (O_DIRECT), durable (O_DSYNC, fdatasync); trim: the \
                      file system has deallocated the range",
         advice: "none: the kernel decides readahead from the access pattern, as for any program that calls pread",
@@ -20,7 +20,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
                  fallocate(2)",
         example: "/srv/data",
     },
-    serves: Serves::Paths,
+    serves: Serves::PathsAndDevices,
     in_stripes: StripeSupport::ByUnits,
     ops: &[Op::Read, Op::Write, Op::Sync, Op::Trim],
     queue_depth_max: 1,

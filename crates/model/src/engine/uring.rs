@@ -15,14 +15,14 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
     id: EngineId::Uring,
     description: EngineDescription {
         title: "reads and writes of a file through io_uring, many in flight",
-        targets: "PATH file:PATH",
+        targets: "PATH file:PATH blk:/dev/NAME",
         completion: "as psync; with a sync after every N writes, when the fdatasync after the write in its slot has \
             completed",
         advice: "none: the kernel decides readahead from the access pattern, as for psync",
         source: "io_uring(7), io_uring_setup(2), io_uring_enter(2), io_uring_register(2)",
         example: "/srv/data",
     },
-    serves: Serves::Paths,
+    serves: Serves::PathsAndDevices,
     in_stripes: StripeSupport::ByUnits,
     ops: &[Op::Read, Op::Write, Op::Sync, Op::Trim],
     queue_depth_max: 4096,

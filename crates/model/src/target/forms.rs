@@ -3,9 +3,10 @@
 use crate::engine::{EngineId, Scheme};
 
 /// The forms whose scheme no single engine declares.
-const FORMS: [&str; 7] = [
+const FORMS: [&str; 8] = [
     "PATH",
     "file:PATH",
+    "blk:/dev/NAME",
     "tcp://HOST:PORT/sink|source|memory|disk",
     "stripe:MEMBER,MEMBER?unit=64KiB",
     "null:",
@@ -25,7 +26,7 @@ pub fn forms(conjunction: &str) -> String {
 /// Every scheme of a target with one member.
 pub fn schemes() -> impl Iterator<Item = &'static str> {
     let declared = EngineId::ALL.iter().filter_map(|engine| Some(engine.scheme()?.name));
-    ["file", "null", "sim", "tcp"].into_iter().chain(declared)
+    ["blk", "file", "null", "sim", "tcp"].into_iter().chain(declared)
 }
 
 /// The engine that declares `scheme`; `None` where none does.

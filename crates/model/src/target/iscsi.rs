@@ -2,6 +2,7 @@
 //!
 //! Secrets are in files that it names: a target is printed and recorded.
 
+use super::claim::UnitClaim;
 use super::via;
 use std::fmt;
 
@@ -22,15 +23,6 @@ pub struct ChapFile {
     pub user: String,
     /// The file with the secret.
     pub secret_file: String,
-}
-
-/// What a run has claimed of a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnitClaim {
-    /// The number in the mark at the unit's beginning.
-    pub nonce: u64,
-    /// Bytes from the beginning of one client's data to that of the next.
-    pub stride_bytes: u64,
 }
 
 /// A logical unit of an iSCSI target.
@@ -114,11 +106,7 @@ impl<'a> TypedOptions<'a> {
 
     fn claim(&self) -> Result<Option<UnitClaim>, String> {
         let Some((nonce, stride)) = self.pair("claim", "stride")? else { return Ok(None) };
-        let nonce = u64::from_str_radix(nonce, 16);
-        match (nonce, stride.parse()) {
-            (Ok(nonce), Ok(stride_bytes)) if stride_bytes > 0 => Ok(Some(UnitClaim { nonce, stride_bytes })),
-            _ => Err("has a claim that narrows did not write".to_owned()),
-        }
+        UnitClaim::parse(nonce, stride).map(Some)
     }
 }
 
@@ -183,7 +171,7 @@ fn name(text: &str) -> Result<String, String> {
 impl fmt::Display for IscsiAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "//{}/{}/{}", via::address(&self.host, self.port), self.target, self.unit)?;
-        let nonce = self.claim.map(|claim| format!("{:016x}", claim.nonce));
+        let nonce = self.claim.map(UnitClaim::nonce_text);
         let stride = self.claim.map(|claim| claim.stride_bytes.to_string());
         let chap = |file: &Option<ChapFile>| match file {
             Some(file) => [Some(file.user.clone()), Some(file.secret_file.clone())],

@@ -98,6 +98,7 @@ fn check_members(members: &[Target]) -> Result<(), String> {
             Target::Tcp { via: Some(_), .. } => {
                 return refused("behind a proxy, which leads to only one endpoint");
             }
+            Target::Block(_) => return refused("a block device, which stripes do not support"),
             Target::Sim { .. } => return refused("a simulated machine, which is a whole path already"),
             Target::Scheme { engine, .. } if engine.declaration().in_stripes == StripeSupport::None => {
                 return refused("whose engine does not support stripes");

@@ -36,7 +36,17 @@ impl<'walk> Chain<'walk> {
 
     /// The devices under `mount`: breadth first, each once, a device before those that it is built on.
     pub(super) fn below(&mut self, mount: &Mount) -> Vec<DeviceFacts> {
-        let mut waiting: VecDeque<String> = self.top_devices(mount, 0).into();
+        let top = self.top_devices(mount, 0);
+        self.walk(top)
+    }
+
+    /// The device of this entry of `/sys/class/block`, and those that it is built on.
+    pub(super) fn below_entry(&mut self, entry: String) -> Vec<DeviceFacts> {
+        self.walk(vec![entry])
+    }
+
+    fn walk(&mut self, top: Vec<String>) -> Vec<DeviceFacts> {
+        let mut waiting: VecDeque<String> = top.into();
         if waiting.is_empty() {
             return Vec::new();
         }

@@ -3,6 +3,7 @@
 use narrows_model::inventory::{DeviceFacts, DeviceKind};
 use narrows_model::units::{Bytes, saturate_u32};
 
+use super::queue;
 use crate::error::{ProbeError, ProbeErrorKind, Result};
 use crate::parse::{Malformed, block};
 use crate::root::Root;
@@ -48,6 +49,8 @@ pub(super) fn read(root: &Root, entry: &str, hypervisor: bool, unknown: &mut Unk
         queue_request_count: request_count.map(saturate_u32),
         write_cache,
         logical_block_bytes: block_bytes.map(Bytes),
+        queue: queued.then(|| queue::read(root, &class_folder(entry))),
+        health: None,
         parents: Vec::new(),
         throttle_bytes_per_s: None,
     }
@@ -174,6 +177,12 @@ fn is_session(part: &str) -> bool {
 }
 
 /// Where `/sys` describes a block device, partitions included.
-pub(super) fn class_folder(entry: &str) -> String {
+pub(crate) fn class_folder(entry: &str) -> String {
     format!("/sys/class/block/{entry}")
+}
+
+/// The entry of `/sys/class/block` for the device of this number (`major:minor`).
+pub(crate) fn entry_of_number(root: &Root, number: &str) -> Result<String> {
+    let resolved = root.resolve(&format!("/sys/dev/block/{number}"))?;
+    Ok(resolved.rsplit_once('/').map_or(resolved.as_str(), |(_, last)| last).to_owned())
 }

@@ -2,6 +2,7 @@
 //!
 //! No fact is evaluated here, and none is guessed: what a machine does not report is `None` and listed.
 
+mod block;
 mod chain;
 mod cpu_cache;
 mod device;
@@ -10,6 +11,7 @@ mod mount;
 mod nfs;
 mod nic;
 mod overlay;
+mod queue;
 mod throttle;
 
 pub use cpu_cache::{CpuCache, largest_cpu_cache};
@@ -17,6 +19,8 @@ pub use cpu_cache::{CpuCache, largest_cpu_cache};
 use std::path::Path;
 
 use narrows_model::inventory::{HostFacts, Inventory, PathFacts};
+
+pub(crate) use device::{class_folder, entry_of_number};
 
 use crate::error::{ProbeError, Result};
 use crate::root::Root;
@@ -48,6 +52,17 @@ pub fn inventory(root: &Root, process: &ProcessFacts, path: Option<&Path>) -> Re
     })
 }
 
+/// The machine, and the path to the block device of `number` (`major:minor`) at the node `path`.
+///
+/// # Errors
+/// As [`path`](fn@path), and when `/sys` does not have the device.
+pub fn device_inventory(root: &Root, process: &ProcessFacts, path: &Path, number: &str) -> Result<Inventory> {
+    let mut unknown = UnknownFacts::default();
+    let host = host::read(root, process, &mut unknown);
+    let path = Some(block::read(root, &absolute_name(path)?, number, &mut unknown)?);
+    Ok(Inventory { host, path, more_paths: Vec::new(), unknown: unknown.sentences().to_vec() })
+}
+
 /// The machine, and what of it could not be read, for people.
 #[must_use]
 pub fn host(root: &Root, process: &ProcessFacts) -> (HostFacts, Vec<String>) {
@@ -68,13 +83,16 @@ pub fn path(root: &Root, path: &Path) -> Result<PathFacts> {
 }
 
 fn read_path(root: &Root, path: &Path, unknown: &mut UnknownFacts) -> Result<PathFacts> {
+    mount::read(root, &absolute_name(path)?, unknown)
+}
+
+fn absolute_name(path: &Path) -> Result<String> {
     let shown = || path.display().to_string();
     let absolute = std::path::absolute(path).map_err(|error| ProbeError::reading(shown(), error))?;
-    let name = absolute.to_str().ok_or_else(|| {
+    absolute.to_str().map(str::to_owned).ok_or_else(|| {
         ProbeError::unusable(
             shown(),
             "its name is not UTF-8; use a symbolic link with a plain name for the folder",
         )
-    })?;
-    mount::read(root, name, unknown)
+    })
 }

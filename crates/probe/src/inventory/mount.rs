@@ -67,7 +67,7 @@ fn kind(mount: &Mount, devices: &[DeviceFacts]) -> PathKind {
     }
 }
 
-fn facts(mount: &Mount) -> MountFacts {
+pub(super) fn facts(mount: &Mount) -> MountFacts {
     let mut options = mount.options.clone();
     options.extend(mount.super_options.iter().filter(|option| !mount.options.contains(option)).cloned());
     let read_only = options.iter().any(|option| option == "ro");

@@ -7,6 +7,7 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+mod block_device;
 mod host_facts;
 mod machine_counters;
 mod oracle;

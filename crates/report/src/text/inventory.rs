@@ -4,7 +4,9 @@ use super::style::Style;
 use super::units::counted;
 use super::wrap::{Indent, paragraph};
 use narrows_model::Inventory;
-use narrows_model::inventory::{DeviceFacts, DeviceKind, HostFacts, NfsFacts, PathFacts, PathKind};
+use narrows_model::inventory::{
+    DeviceFacts, DeviceHealth, DeviceKind, HostFacts, NfsFacts, PathFacts, PathKind,
+};
 use narrows_model::quantity::{amount, cpus, network_rate, percent, storage_rate};
 
 /// The machine, then the path: mount, layers, NFS, devices, and what could not be read.
@@ -69,6 +71,7 @@ fn mount(path: &PathFacts) -> String {
         PathKind::Nfs => "network file system",
         PathKind::Fuse => "file system served by a process (FUSE)",
         PathKind::Overlay => "overlay over other file systems",
+        PathKind::BlockDevice => "block device",
         PathKind::OtherNetwork => "other network file system",
         PathKind::Other => "other file system",
     };
@@ -123,8 +126,28 @@ fn device(device: &DeviceFacts) -> String {
         device.scheduler.as_ref().map(|name| format!("scheduler {name}")),
         device.write_cache.as_ref().map(|mode| format!("write cache {mode}")),
         device.throttle_bytes_per_s.map(|limit| format!("limited to {}", storage_rate(limit.0))),
+        device.health.as_ref().and_then(health),
     ];
     format!("{} ({})", device.name, present(parts))
+}
+
+/// What is alarming about a device's health, or that it says it is well; `None` where it says neither.
+fn health(health: &DeviceHealth) -> Option<String> {
+    let errors = health.medium_error_count.filter(|count| *count > 0);
+    let replaced = health.reallocated_sector_count.filter(|count| *count > 0);
+    let used = health.used_ratio.filter(|used| *used >= 1.0);
+    let parts = [
+        (health.passed == Some(false)).then(|| "EXPECTS TO FAIL".to_owned()),
+        errors.map(|count| format!("{} of its medium", counted(count, "error"))),
+        replaced.map(|count| format!("{} replaced", counted(count, "sector"))),
+        used.map(|used| format!("{} of its endurance used", percent(used))),
+    ];
+    let words = present(parts);
+    match (words.is_empty(), health.passed) {
+        (false, _) => Some(format!("health: {words}")),
+        (true, Some(true)) => Some("health: passed".to_owned()),
+        (true, _) => None,
+    }
 }
 
 fn present<const N: usize>(parts: [Option<String>; N]) -> String {

@@ -131,7 +131,11 @@ fn split_by_server(target: &Target) -> Option<[NextStep; 2]> {
         Target::File { .. } => {
             format!("narrows check {} --server HOST:7300 --token-file FILE", shell_word(&target.to_string()))
         }
-        Target::Null { .. } | Target::Sim { .. } | Target::Scheme { .. } | Target::Stripe(_) => return None,
+        Target::Block(_)
+        | Target::Null { .. }
+        | Target::Sim { .. }
+        | Target::Scheme { .. }
+        | Target::Stripe(_) => return None,
     };
     let serve = format!("{SERVE} --listen 0.0.0.0:7300 --root DIR --token-file FILE");
     Some([

@@ -282,7 +282,7 @@ impl PointPlanner<'_> {
         Cell {
             trials: self.request.trials,
             read_only: self.request.existing_file.is_some()
-                && matches!(target, Target::File { .. } | Target::Scheme { .. }),
+                && matches!(target, Target::File { .. } | Target::Block(_) | Target::Scheme { .. }),
             ..Cell::new(cut, target, workload, stop)
         }
     }

@@ -44,7 +44,7 @@ fn in_flight(cell: &Cell) -> u64 {
 pub(crate) fn makes_files(cell: &Cell) -> bool {
     let form = cell.target.form();
     let stored = match form {
-        Target::File { .. } | Target::Tcp { layer: Layer::Disk, .. } => true,
+        Target::File { .. } | Target::Block(_) | Target::Tcp { layer: Layer::Disk, .. } => true,
         Target::Scheme { engine, .. } => engine.declaration().stores_data,
         _ => false,
     };

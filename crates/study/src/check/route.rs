@@ -55,7 +55,7 @@ impl CheckRoute {
     /// When the target cannot be checked, or not with this server.
     pub(super) fn new(request: &CheckRequest) -> Result<Self, Problem> {
         match (&request.target, &request.server) {
-            (Target::File { .. }, None) => Ok(CheckRoute::Local),
+            (Target::File { .. } | Target::Block(_), None) => Ok(CheckRoute::Local),
             (Target::File { .. }, Some(server)) => Self::beside(request, server),
             (Target::Tcp { host, port, layer, via }, None) => {
                 let endpoint = Endpoint { host: host.clone(), port: *port, via: via.clone() };
@@ -74,9 +74,14 @@ impl CheckRoute {
             (Target::Scheme { engine, .. }, None) if engine.declaration().probe.is_some() => {
                 Ok(CheckRoute::Protocol)
             }
-            (Target::Null { .. } | Target::Sim { .. } | Target::Scheme { .. } | Target::Stripe(_), _) => {
-                Err(unchecked(request))
-            }
+            (
+                Target::Null { .. }
+                | Target::Sim { .. }
+                | Target::Scheme { .. }
+                | Target::Stripe(_)
+                | Target::Block(_),
+                _,
+            ) => Err(unchecked(request)),
         }
     }
 
@@ -183,6 +188,7 @@ fn local_parts(kind: Option<PathKind>) -> &'static [&'static [Segment]] {
     match kind {
         Some(PathKind::Nfs | PathKind::OtherNetwork) => THROUGH_MOUNT,
         Some(PathKind::Memory) => &[FILES],
+        Some(PathKind::BlockDevice) => &[PAGE_CACHE, DEVICE],
         Some(PathKind::Fuse) => &[FILES, DAEMON, DEVICE],
         _ => &[FILES, DEVICE],
     }
@@ -196,6 +202,7 @@ pub(crate) fn segments_to(target: &Target, kind: Option<PathKind>, more: &[Segme
         Target::Tcp { layer: Layer::Sink | Layer::Source, .. } => &[CONNECTION],
         Target::Tcp { layer: Layer::Memory, .. } => AT_MEMORY,
         Target::Tcp { layer: Layer::Disk, .. } => AT_DISK,
+        Target::Block(_) => local_parts(Some(PathKind::BlockDevice)),
         Target::File { .. } | Target::Sim { .. } | Target::Stripe(_) => local_parts(kind),
     };
     let proxy: &[Segment] = if target.via().is_some() { PROXY } else { &[] };
@@ -220,6 +227,8 @@ const THROUGH_MOUNT: &[&[Segment]] = &[FILES, CONNECTION, SERVER, SERVER_FILES, 
 const CLIENT: &[Segment] =
     &[Segment::Generator, Segment::WorkloadConcurrency, Segment::ClientCpu, Segment::ClientMemory];
 const FILES: &[Segment] = &[Segment::ClientCache, Segment::ClientFilesystem];
+/// A block device has pages in the page cache and no file system.
+const PAGE_CACHE: &[Segment] = &[Segment::ClientCache];
 const DAEMON: &[Segment] = &[Segment::ClientDaemon];
 const CONNECTION: &[Segment] =
     &[Segment::ClientConnection, Segment::NetworkBandwidth, Segment::NetworkLatency, Segment::NetworkLoss];
@@ -233,7 +242,7 @@ fn unchecked(request: &CheckRequest) -> Problem {
     Problem::new(
         "target",
         format!("`{}`", request.target),
-        "PATH, nfs://HOST/EXPORT/PATH, iscsi://HOST/IQN/LUN, s3://BUCKET/PREFIX, tcp://HOST:PORT/disk and \
+        "PATH, blk:/dev/NAME, nfs://HOST/EXPORT/PATH, iscsi://HOST/IQN/LUN, s3://BUCKET/PREFIX, tcp://HOST:PORT/disk and \
          tcp://HOST:PORT/memory",
         "name the last layer of the path; the layers before it are measured as well",
     )

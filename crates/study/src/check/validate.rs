@@ -88,7 +88,7 @@ fn file(request: &CheckRequest, problems: &mut Vec<Problem>) {
         ));
     }
     if request.existing_file.is_some()
-        && !matches!(request.target, Target::File { .. } | Target::Scheme { .. })
+        && !matches!(request.target, Target::File { .. } | Target::Block(_) | Target::Scheme { .. })
     {
         problems.push(Problem::new(
             "existing_file",

@@ -49,8 +49,14 @@ fn written_files(study: &Study, facts: &StudyFacts) -> Result<(), StudyProblems>
             let complaint = Complaint::new(
                 "workload.verify",
                 format!("verify = true at {}, which exists", target.target),
-                "a folder: only what narrows has written can be verified",
-                "name its folder as the target: narrows creates a test file there",
+                match &target.read_only_reason {
+                    Some(reason) => format!("what narrows has written itself: {reason}"),
+                    None => "a folder: only what narrows has written can be verified".to_owned(),
+                },
+                match &target.read_only_reason {
+                    Some(_) => "omit verify, or allow it to be written",
+                    None => "name its folder as the target: narrows creates a test file there",
+                },
             );
             return Err(super::problem(study, &study.positions.verify, complaint));
         }
@@ -62,7 +68,7 @@ fn written_files(study: &Study, facts: &StudyFacts) -> Result<(), StudyProblems>
                 "workload.op",
                 format!("writes to {}", target.target),
                 format!("reading it: {reason}"),
-                "read it, or give a LUN that is empty",
+                "read it, or allow it to be written",
             );
             return Err(super::problem(study, &study.positions.op, complaint));
         }
@@ -214,7 +220,10 @@ fn by_place(point: &StudyPoint, cell: &Cell, known: &TargetFacts) -> Option<Stri
 fn no_room(cell: &Cell, known: &TargetFacts) -> Option<String> {
     let stores = matches!(
         known.target.form(),
-        Target::File { .. } | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. } | Target::Scheme { .. }
+        Target::File { .. }
+            | Target::Block(_)
+            | Target::Tcp { layer: Layer::Memory | Layer::Disk, .. }
+            | Target::Scheme { .. }
     );
     let free = known.free_bytes.filter(|_| stores)?;
     let (part, whole) = FREE_SHARE_MAX;

@@ -117,8 +117,8 @@ impl CutPlanner<'_> {
             _ => {}
         }
         match (which, path.target.form()) {
-            (Cut::PageCache, Target::File { .. }) => Some(self.page_cache(path)),
-            (Cut::LocalDevice, Target::File { .. }) => Some(self.local_device(path)),
+            (Cut::PageCache, Target::File { .. } | Target::Block(_)) => Some(self.page_cache(path)),
+            (Cut::LocalDevice, Target::File { .. } | Target::Block(_)) => Some(self.local_device(path)),
             (_, Target::Tcp { .. }) if has_cut(which, &path.target) => self.at_endpoint(which, path),
             _ => None,
         }

@@ -76,7 +76,7 @@ fn is_known(plan: &Plan, planned: &PlannedCells, id: &CellId) -> bool {
 fn refusal(cell: &Cell, has_room: bool, has_time: bool) -> Option<String> {
     let workload = &cell.workload;
     let in_flight = u64::from(workload.workers) * u64::from(workload.queue_depth);
-    let is_on_unit = matches!(cell.target, Target::Scheme { engine: EngineId::Iscsi, .. });
+    let is_on_unit = matches!(cell.target, Target::Scheme { engine: EngineId::Iscsi, .. } | Target::Block(_));
     let is_spoken =
         matches!(&cell.target, Target::Scheme { engine, .. } if engine.declaration().probe.is_some());
     if is_spoken && cell.read_only {
@@ -85,7 +85,7 @@ fn refusal(cell: &Cell, has_room: bool, has_time: bool) -> Option<String> {
                 .to_owned(),
         )
     } else if is_on_unit && workload.clients > 1 && !cell.read_only {
-        Some("what was claimed of the unit is for one client".to_owned())
+        Some("what was claimed of the disk is for one client".to_owned())
     } else if workload.file_bytes.0 < workload.block_bytes.0.saturating_mul(in_flight) {
         Some(format!("the test file is too small for {} clients of {in_flight} requests", workload.clients))
     } else if !has_room {

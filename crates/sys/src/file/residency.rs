@@ -4,6 +4,7 @@
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
+use rustix::fs::FileType;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::descriptor;
@@ -27,7 +28,9 @@ pub fn resident_bytes(file: impl AsFd, offset_bytes: u64, length_bytes: u64) -> 
     let fd = file.as_fd();
     let failed = |errno: SysErrno| errno.during("find cached pages of", descriptor(fd));
     let status = rustix::fs::fstat(fd).map_err(|errno| failed(errno.into()))?;
-    let file_bytes = u64::try_from(status.st_size).unwrap_or(0);
+    let is_device = FileType::from_raw_mode(status.st_mode) == FileType::BlockDevice;
+    // A block device's own size is not in its status.
+    let file_bytes = if is_device { u64::MAX } else { u64::try_from(status.st_size).unwrap_or(0) };
     let end_bytes = offset_bytes.saturating_add(length_bytes).min(file_bytes);
     if offset_bytes >= end_bytes {
         return Ok(0);

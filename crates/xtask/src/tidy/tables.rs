@@ -129,7 +129,10 @@ pub(crate) const CRATES: &[CrateRow] = &[
             (CodeEffect::Files, "opens what the command line names"),
             (CodeEffect::Net, "opens what the command line names"),
             (CodeEffect::Console, "the only crate that prints"),
-            (CodeEffect::Process, "starts `narrows serve` for `--server self` (docs/design/0002)"),
+            (
+                CodeEffect::Process,
+                "starts `narrows serve` for `--server self` (docs/design/0002) and the tools of docs/design/0027",
+            ),
             (CodeEffect::Random, "the seed of a run is made and recorded here"),
         ],
     },

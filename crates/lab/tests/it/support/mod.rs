@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod fuse;
 pub(crate) mod ganesha;
 pub(crate) mod ledger;
+pub(crate) mod loop_device;
 pub(crate) mod original;
 pub(crate) mod others;
 pub(crate) mod spoken;
@@ -43,6 +44,11 @@ pub(crate) fn lab_with_nfs() -> Option<Lab> {
 /// A lab that can have an iSCSI target; or nothing, as [`lab`].
 pub(crate) fn lab_with_iscsi() -> Option<Lab> {
     lab_with(&["tgtd", "tgtadm", "mkfs.ext4"])
+}
+
+/// A lab that can have block devices of its own; or nothing, as [`lab`].
+pub(crate) fn lab_with_blocks() -> Option<Lab> {
+    lab_with(&["losetup", "blockdev", "blkid", "mkfs.ext4", "mkswap"])
 }
 
 /// A lab with these commands; or nothing, as [`lab`].

@@ -60,7 +60,7 @@ pub(super) fn op_of_target(subject: &Subject<'_>) -> Option<Clash> {
         Target::File { .. } if subject.load.objects.is_some() => {
             &[Op::Put, Op::Get, Op::Append, Op::Stat, Op::Delete]
         }
-        Target::Tcp { .. } | Target::File { .. } => &[Op::Read, Op::Write],
+        Target::Tcp { .. } | Target::File { .. } | Target::Block(_) => &[Op::Read, Op::Write],
         Target::Scheme { engine, .. } => engine.declaration().ops,
         Target::Null { .. } | Target::Sim { .. } | Target::Stripe(_) => return None,
     };
