@@ -60,7 +60,13 @@ pub fn device_inventory(root: &Root, process: &ProcessFacts, path: &Path, number
     let mut unknown = UnknownFacts::default();
     let host = host::read(root, process, &mut unknown);
     let path = Some(block::read(root, &absolute_name(path)?, number, &mut unknown)?);
-    Ok(Inventory { host, path, more_paths: Vec::new(), unknown: unknown.sentences().to_vec() })
+    Ok(Inventory {
+        host,
+        path,
+        more_paths: Vec::new(),
+        ranks: Vec::new(),
+        unknown: unknown.sentences().to_vec(),
+    })
 }
 
 /// The machine, and what of it could not be read, for people.
