@@ -209,7 +209,9 @@ fn a_set_is_removed_with_its_folders_and_nothing_else_is() {
 /// Two folders and a set over both, all of it in `folder`.
 fn stripe_spec(folder: &Path, set: ObjectSet) -> OpenSpec {
     let members = ["one", "two"].map(|name| folder.join(name));
-    members.iter().for_each(|member| fs::create_dir_all(member).unwrap());
+    for member in &members {
+        fs::create_dir_all(member).unwrap();
+    }
     let [one, two] = members.map(|member| member.to_str().unwrap().to_owned());
     OpenSpec { target: format!("stripe:{one},{two}").parse().unwrap(), ..spec(folder, set) }
 }

@@ -1,14 +1,14 @@
 //! PostMark and bonnie++, which are packaged: they run in turn with ours.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{FidelityRow, masked, pairs};
 use crate::support::original::suite_output;
 
-/// Settings of one run of PostMark each, but for its location.
-pub(super) const POSTMARK: [&str; 10] = [
+/// Settings of one run of PostMark each, but for its location; `+two` and `+three` are others.
+pub(super) const POSTMARK: [&str; 14] = [
     "",
     "set seed 1",
     "set seed 7;set number 1000;set transactions 3000",
@@ -19,6 +19,10 @@ pub(super) const POSTMARK: [&str; 10] = [
     "set size 1 2;set number 30;set transactions 500;set seed 12",
     "set size 500 1000 2000",
     "set report terse",
+    "set location +two",
+    "set location +two 3;set location +three 2;set seed 1",
+    "set location +two;set subdirectories 10;set seed 7;set number 1000;set transactions 3000",
+    "set location +two 5;set size 100 300;set bias create 8;set seed 11;show",
 ];
 
 /// Options of one run of bonnie++ each, but for its folder and the user.
@@ -46,11 +50,19 @@ fn stdout_of(command: &mut Command) -> String {
 
 pub(super) fn postmark(scratch: &Path, original: &Path, settings: &[&str]) -> Vec<FidelityRow> {
     let folder = scratch.join("postmark");
-    fs::create_dir_all(&folder).unwrap();
+    let others = ["two", "three"].map(|name| (format!("+{name}"), scratch.join(format!("postmark-{name}"))));
+    for made in others.iter().map(|(_, folder)| folder).chain([&folder]) {
+        fs::create_dir_all(made).unwrap();
+    }
     let of_settings = |settings: &&str| {
         let script = scratch.join("script");
-        let lines: String =
-            settings.split(';').filter(|line| !line.is_empty()).map(|line| line.to_owned() + "\n").collect();
+        let located = |line: &str| {
+            let of_other = |line: String, (name, folder): &(String, PathBuf)| {
+                line.replace(name, &format!("+{}", folder.display()))
+            };
+            others.iter().fold(line.to_owned(), of_other) + "\n"
+        };
+        let lines: String = settings.split(';').filter(|line| !line.is_empty()).map(located).collect();
         fs::write(&script, format!("set location {}\n{lines}run\nquit\n", folder.display())).unwrap();
         let lines = |text: &str| text.lines().map(untimed).collect::<Vec<_>>();
         let theirs = lines(&stdout_of(Command::new(original).arg(&script)));

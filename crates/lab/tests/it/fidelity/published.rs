@@ -1,4 +1,4 @@
-//! IOzone, IOPerf and the relay, which are not packaged: ours beside the lines that were published.
+//! IOzone's throughput mode with all tests, IOPerf and the relay: ours beside the lines that were published.
 
 use std::fs;
 use std::path::Path;
