@@ -49,8 +49,8 @@ fn a_mark_of_another_run_is_no_claim_and_parts_end_within_it() {
     let opened = File::open(&path).unwrap();
     let address = BlockAddress { path, claim: None };
     let claim = |nonce| UnitClaim { nonce, stride_bytes: 1 << 20 };
-    let within: &[Range<u64>] = &[1 << 20..2 << 20];
-    let beyond: &[Range<u64>] = &[1 << 20..(2 << 20) + 1];
+    let (within, beyond): (Range<u64>, Range<u64>) = (1 << 20..2 << 20, 1 << 20..(2 << 20) + 1);
+    let (within, beyond) = (std::slice::from_ref(&within), std::slice::from_ref(&beyond));
     assert!(check_claim(&address, &opened, claim(7), within).is_ok());
     let message = check_claim(&address, &opened, claim(7), beyond).unwrap_err().to_string();
     assert!(message.contains("beyond what was claimed"), "{message}");

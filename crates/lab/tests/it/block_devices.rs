@@ -216,7 +216,7 @@ fn what_a_run_wrote_is_cleared_after_a_signal_and_by_the_next_run_after_a_kill()
     interrupted.wait_for_line("killed", SOON).unwrap();
     wait_until(|| device.content().starts_with(b"made-by-narrows"));
     // It is in its cell then, of 20 s.
-    pause(Duration::from_millis(3000));
+    pause(Duration::from_secs(3));
     // Twice: the first one waits for the end of the cell.
     interrupted.interrupt().unwrap();
     pause(Duration::from_millis(300));

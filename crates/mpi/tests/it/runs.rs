@@ -111,6 +111,7 @@ fn an_error_of_the_command_is_said_once_with_its_exit_code() {
 }
 
 #[test]
+#[allow(clippy::print_stderr, reason = "a test that the machine cannot make says so")]
 fn ranks_with_a_monotonic_clock_of_their_own_start_and_count_as_the_others() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let can = std::process::Command::new("unshare").args(["--time", "--monotonic", "1000", "true"]).status();
