@@ -17,7 +17,7 @@ fn a_cut_link_ends_the_check_and_the_servers_session_within_seconds() {
     let root = lab.scratch().join("root");
     fs::create_dir(&root).unwrap();
     let served = serve(&lab, &server, Some(&root), |_| {});
-    let words = "--seconds 300 --cell-seconds 1 --op read --block 64KiB --depth 4";
+    let words = "--whole-plan --seconds 300 --cell-seconds 1 --op read --block 64KiB --depth 4";
     let mut running = start_check(&lab, "cut", served.check_command(&client, "disk"), words);
     running.wait_for_line("server-storage");
     client.cut_link().unwrap();

@@ -50,11 +50,11 @@ fn a_link_of_100_mbit_is_named_by_how_replies_arrive() {
 }
 
 #[test]
-fn a_server_with_a_quota_of_0_15_cpus_is_named_as_a_whole() {
+fn a_server_with_a_quota_of_0_4_cpus_is_named_as_a_whole() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_nfs() else { return };
-        let quota = cgroup_with_quota(&lab, "server", 0.15);
-        // A quota of 15 ms in 100 ms makes the rate of a short window a matter of chance.
+        let quota = cgroup_with_quota(&lab, "server", 0.4);
+        // A smaller part of 100 ms makes the rate of a short window a matter of chance.
         let words = "--seconds 28 --cell-seconds 1.5 --block 1MiB --depth 16 --op read";
         let checked = check(&lab, &export(&lab), |command| quota.enter(command), words);
         checked.assert_whole_server();
