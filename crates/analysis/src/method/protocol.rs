@@ -88,11 +88,7 @@ pub(crate) fn wire(view: &SummaryView<'_>, cell: &CellSummary) -> Option<WireUse
 fn has_room(view: &SummaryView<'_>, is_read: bool) -> bool {
     let mut paths =
         view.summary.cells.iter().filter(|cell| cell.cut == Cut::Path && reads(cell.op) == is_read);
-    let has_gained = |cell: &CellSummary| {
-        more_connections(view, cell)
-            .is_some_and(|gain| gain.is_real() && !is_gain_of_chance(view, cell, gain))
-    };
-    paths.any(has_gained)
+    paths.any(|cell| gains_from_connections(view, cell))
 }
 
 /// What the connections transferred; the load's own rate where that is not known.
@@ -230,6 +226,11 @@ pub(crate) fn is_gain_of_chance(view: &SummaryView<'_>, cell: &CellSummary, gain
     };
     let wider = view.summary.cells.iter().filter(is_wider).filter_map(|other| RateGain::between(cell, other));
     wider.map(|wider| wider.ratio - 1.0).any(|added| added < (gain.ratio - 1.0) / 2.0)
+}
+
+/// Whether more connections moved clearly more under this load, and not by chance.
+pub(crate) fn gains_from_connections(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
+    more_connections(view, cell).is_some_and(|gain| gain.is_real() && !is_gain_of_chance(view, cell, gain))
 }
 
 /// Whether each request is a write that returns once it is durable.

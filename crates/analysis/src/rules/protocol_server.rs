@@ -76,7 +76,8 @@ fn many(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option<S
     let wire = protocol::wire(view, cell)?;
     let more = protocol::more_connections(view, cell);
     let client_is_full = case.cpu.get(&Role::Client).is_some_and(|cpu| cpu.is_full);
-    let is_left = wire.state == WireState::Free && !client_is_full && more.is_none_or(|gain| !gain.is_real());
+    let has_room = protocol::gains_from_connections(view, cell);
+    let is_left = wire.state == WireState::Free && !client_is_full && !has_room;
     // Writes that take long though reads do not are the commit's.
     if load < FREE_RATIO || !is_left || protocol::is_slow_to_write(view, cell) {
         return None;
