@@ -4,7 +4,7 @@
 //! The exclusive opening is the kernel's word that nothing is mounted, no other device is built on it, and no second run has
 //! it; it lasts as long as the region. What is on the device is the caller's to find, before and again under that opening.
 
-use crate::block::is_device;
+use crate::block::{is_device, number_of};
 use crate::error::{EngineError, ErrorKind};
 use crate::files::{forget_remote, lock_making, note_problem, note_remote};
 use crate::region::{DATA_AT_BYTES, LOOK_BYTES, RegionMark, RegionNeed};
@@ -48,7 +48,8 @@ pub struct DeviceRegion {
 
 impl DeviceRegion {
     /// Claims what `need` states of the device at `path`, by a mark with `nonce` and `owner`, the line that states which run
-    /// it is of. `problem` says what is on the device, which is asked once it is open exclusively; `None` is nothing.
+    /// it is of. `problem` says what is on the device of the number that was opened (`major:minor`), which is asked once it
+    /// is open exclusively; `None` is nothing.
     ///
     /// # Errors
     /// When it is in use, too small, has something on it, or cannot be written.
@@ -57,10 +58,12 @@ impl DeviceRegion {
         need: RegionNeed,
         nonce: u64,
         owner: &str,
-        problem: &dyn Fn() -> Result<Option<String>, String>,
+        problem: &dyn Fn(&str) -> Result<Option<String>, String>,
     ) -> Result<Self, DeviceFailure> {
         let mut held = open_exclusively(path)?;
-        match problem() {
+        let number = number_of(&held)
+            .map_err(|source| EngineError::from_io("look at", path.display().to_string(), source))?;
+        match problem(&number) {
             Ok(None) => {}
             Ok(Some(why)) | Err(why) => return Err(DeviceFailure::Refused(why)),
         }
@@ -106,10 +109,12 @@ impl DeviceRegion {
         Bytes(self.end_bytes)
     }
 
-    /// Puts the mark alone in the first MiB, durable before anything else is written.
+    /// Puts the mark, durable before anything else is written, then zeroes behind it up to the data: a kill in between
+    /// leaves a mark, that of this run or of the one before it.
     fn put(&self, mark: &RegionMark) -> io::Result<()> {
-        zero(&self.device, 0, DATA_AT_BYTES)?;
         self.device.write_all_at(&mark.to_block(LOOK_BYTES), 0)?;
+        self.device.sync_all()?;
+        zero(&self.device, LOOK_BYTES, DATA_AT_BYTES)?;
         self.device.sync_all()
     }
 }
@@ -119,7 +124,7 @@ impl Drop for DeviceRegion {
         let Some(claim) = self.address.claim else { return };
         let path = &self.address.path;
         if let Err(why) = cleared(path, claim.nonce, self.end_bytes) {
-            note_problem(format!("test data on {}: {why}; the next run there clears it", path.display()));
+            note_problem(format!("test data on {}: {why}", path.display()));
         }
         forget_remote(&key(path));
     }
@@ -161,12 +166,25 @@ fn mark_of(device: &File) -> io::Result<Option<RegionMark>> {
     Ok(RegionMark::parse(&head))
 }
 
+/// Whether the block of the mark is all zeroes.
+fn is_blank(device: &File) -> io::Result<bool> {
+    let mut head = vec![0; usize::try_from(LOOK_BYTES).unwrap_or(4096)];
+    device.read_exact_at(&mut head, 0)?;
+    Ok(head.iter().all(|byte| *byte == 0))
+}
+
 /// Clears the data, then the mark: a kill in between leaves what the next run knows.
 fn cleared(path: &Path, nonce: u64, end_bytes: u64) -> Result<(), String> {
     let clear = || -> io::Result<bool> {
         let device = OpenOptions::new().read(true).write(true).open(path)?;
-        if !is_device(&device) || mark_of(&device)?.is_none_or(|mark| mark.nonce != nonce) {
+        if !is_device(&device) {
             return Ok(false);
+        }
+        match mark_of(&device)? {
+            Some(mark) if mark.nonce == nonce => {}
+            // Never marked, or cleared already.
+            None if is_blank(&device)? => return Ok(true),
+            _ => return Ok(false),
         }
         zero(&device, DATA_AT_BYTES, end_bytes)?;
         device.sync_all()?;
@@ -218,7 +236,7 @@ mod tests {
         let path = folder.path().join("image");
         std::fs::write(&path, vec![7; 4 << 20]).unwrap();
         let need = RegionNeed { client_bytes: Bytes(1 << 20), client_count: 1 };
-        let refused = DeviceRegion::claim(&path, need, 1, "narrows", &|| Ok(None)).unwrap_err();
+        let refused = DeviceRegion::claim(&path, need, 1, "narrows", &|_| Ok(None)).unwrap_err();
         assert!(matches!(refused, DeviceFailure::Refused(why) if why.contains("is no block device")));
         assert_eq!(std::fs::read(&path).unwrap(), vec![7; 4 << 20]);
     }

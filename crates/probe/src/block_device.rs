@@ -4,7 +4,7 @@
 
 use narrows_model::units::Bytes;
 
-use crate::error::{ProbeError, Result};
+use crate::error::{ProbeError, ProbeErrorKind, Result};
 use crate::inventory::{class_folder, entry_of_number};
 use crate::mounts::Mounts;
 use crate::parse::{block, fields, lines, text};
@@ -40,12 +40,32 @@ pub fn block_device(root: &Root, number: &str) -> Result<DeviceState> {
     let size_path = format!("{folder}/size");
     let sectors = block::count(&root.read(&size_path)?);
     let sectors = sectors.map_err(|bad| ProbeError::malformed(&size_path, &bad))?;
-    Ok(DeviceState {
-        name: entry.replace('!', "/"),
-        size_bytes: Bytes(sectors.saturating_mul(SECTOR_BYTES)),
-        serial: serial(root, &folder),
-        uses: uses(root, &entry)?,
-    })
+    let serial = serial(root, &folder);
+    let mut uses = uses(root, &entry)?;
+    uses.extend(
+        namesake(root, &entry, serial.as_deref())?.map(|other| {
+            format!("its serial number is that of {other} too, so that it names neither of them")
+        }),
+    );
+    let size_bytes = Bytes(sectors.saturating_mul(SECTOR_BYTES));
+    Ok(DeviceState { name: entry.replace('!', "/"), size_bytes, serial, uses })
+}
+
+/// Another disk with this serial number: of NVM it is the controller's, of MMC the card's, which several disks may share.
+fn namesake(root: &Root, entry: &str, serial_number: Option<&str>) -> Result<Option<String>> {
+    let Some(serial_number) = serial_number else { return Ok(None) };
+    let same = |other: &String| {
+        other != entry && serial(root, &class_folder(other)).as_deref() == Some(serial_number)
+    };
+    Ok(known_names(root, "/sys/block")?.into_iter().find(same))
+}
+
+/// The names in a folder; none where the kernel has no such folder.
+fn known_names(root: &Root, folder: &str) -> Result<Vec<String>> {
+    match root.names(folder) {
+        Err(error) if error.kind() == ProbeErrorKind::Missing => Ok(Vec::new()),
+        named => named,
+    }
 }
 
 /// NVM, MMC: of the controller or card; virtio: of the disk; SCSI: page 80h.
@@ -73,12 +93,12 @@ fn uses(root: &Root, entry: &str) -> Result<Vec<String>> {
         uses.push("the kernel has it read-only".to_owned());
     }
     for member in &family {
-        let holders = root.names(&format!("{}/holders", class_folder(member))).unwrap_or_default();
+        let holders = known_names(root, &format!("{}/holders", class_folder(member)))?;
         uses.extend(holders.iter().map(|holder| format!("{holder} is built on {member}")));
     }
     uses.extend(mounted(root, &family)?);
-    uses.extend(swapped(root, &family));
-    uses.extend(looped(root, &family));
+    uses.extend(swapped(root, &family)?);
+    uses.extend(looped(root, &family, whole_disk(root, entry).as_ref())?);
     Ok(uses)
 }
 
@@ -105,24 +125,36 @@ fn mounted(root: &Root, family: &[String]) -> Result<Vec<String>> {
     Ok(here.map(|mount| format!("it is mounted at {}", mount.point)).collect())
 }
 
-fn swapped(root: &Root, family: &[String]) -> Vec<String> {
-    let Ok(table) = root.read("/proc/swaps") else { return Vec::new() };
+/// The disk that a partition is a part of; `None` of a whole disk.
+fn whole_disk(root: &Root, entry: &str) -> Option<String> {
+    let folder = class_folder(entry);
+    let resolved = root.exists(&format!("{folder}/partition")).then(|| root.resolve(&folder).ok())??;
+    resolved.rsplit('/').nth(1).map(str::to_owned)
+}
+
+fn swapped(root: &Root, family: &[String]) -> Result<Vec<String>> {
+    let table = match root.read("/proc/swaps") {
+        Err(error) if error.kind() == ProbeErrorKind::Missing => return Ok(Vec::new()),
+        table => table?,
+    };
     let names = lines(&table).skip(1).filter_map(|(_, line)| fields(line).next().map(text));
     let used = names.filter(|name| {
         let resolved = root.resolve(name).unwrap_or_else(|_| name.clone());
         resolved.strip_prefix("/dev/").is_some_and(|name| family.contains(&name.replace('/', "!")))
     });
-    used.map(|name| format!("{name} is used for swap")).collect()
+    Ok(used.map(|name| format!("{name} is used for swap")).collect())
 }
 
 /// Loop devices whose data is on it, which the kernel does not list as built on it.
-fn looped(root: &Root, family: &[String]) -> Vec<String> {
-    let entries = root.names("/sys/block").unwrap_or_default();
+fn looped(root: &Root, family: &[String], whole: Option<&String>) -> Result<Vec<String>> {
+    let entries = known_names(root, "/sys/block")?;
+    let family: Vec<&String> = family.iter().chain(whole).collect();
+    let is_of_family = |name: &str| family.iter().any(|member| **member == name.replace('/', "!"));
     let loops = entries.into_iter().filter(|entry| entry.starts_with("loop")).take(ENTRIES_MAX);
     let used = loops.filter(|entry| {
         let file = root.text(&format!("{}/loop/backing_file", class_folder(entry))).unwrap_or_default();
         let resolved = root.resolve(&file).unwrap_or(file);
-        resolved.strip_prefix("/dev/").is_some_and(|name| family.contains(&name.replace('/', "!")))
+        resolved.strip_prefix("/dev/").is_some_and(is_of_family)
     });
-    used.map(|entry| format!("its data is that of {entry}")).collect()
+    Ok(used.map(|entry| format!("its data is that of {entry}")).collect())
 }

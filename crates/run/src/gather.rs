@@ -72,7 +72,7 @@ pub(crate) fn trial_output(
 }
 
 /// Adds the clients `more` to `all`: what is large of them (distributions, counts of calls and checked blocks) is
-/// moved to the first worker there, and what belongs to one client stays with it. [`trial_output`] of all is the same as
+/// moved to the first worker there, and what belongs to one client stays with it. `trial_output` of all is the same as
 /// before.
 pub fn merge_outputs(all: &mut Vec<ClientOutput>, more: Vec<ClientOutput>) {
     for mut client in more {

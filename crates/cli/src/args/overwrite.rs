@@ -9,7 +9,7 @@ pub(crate) struct OverwriteArguments {
     /// read
     #[arg(long, value_name = "SERIAL")]
     pub(crate) overwrite_lun: Vec<String>,
-    /// Serial number or exact size of a block device (blk:) whose content may be overwritten; without it a device is only
+    /// Serial number of a block device (blk:), or exact size of one without a serial number, whose content may be overwritten; without it a device is only
     /// read, and one that is in use or has a file system, a partition table or the like on it is never written
     #[arg(long, value_name = "SERIAL-or-SIZE")]
     pub(crate) overwrite_device: Vec<String>,

@@ -25,7 +25,8 @@ pub(super) fn signature(path: &Path) -> Result<Option<String>, String> {
             path.display()
         ))
     };
-    let words = ["--probe", "--output", "export"].map(OsStr::new);
+    // Without details of a partition: its place in a table is no content of its own.
+    let words = ["--probe", "--no-part-details", "--output", "export"].map(OsStr::new);
     let answer = match tool::run("blkid", &[&words[..], &[path.as_os_str()]].concat(), ENDS_WITHIN) {
         Ok(answer) => answer,
         Err(ToolFailure::Missing) => return failed("blkid is not installed".to_owned()),
@@ -33,7 +34,9 @@ pub(super) fn signature(path: &Path) -> Result<Option<String>, String> {
     };
     match answer.code {
         Some(FOUND) => Ok(Some(described(&answer.text))),
-        Some(NOTHING) => Ok(None),
+        // It ends so too where it could not open or read the device, and then complains.
+        Some(NOTHING) if answer.complaint.trim().is_empty() => Ok(None),
+        Some(NOTHING) => failed(answer.complaint.trim().to_owned()),
         Some(AMBIVALENT) => Ok(Some("signatures of several kinds".to_owned())),
         Some(code) => failed(format!("blkid ended with code {code}")),
         None => failed("a signal ended blkid".to_owned()),
@@ -59,6 +62,13 @@ fn described(answer: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_that_cannot_be_opened_is_not_taken_for_a_blank_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let why = signature(&folder.path().join("no-device")).unwrap_err();
+        assert!(why.contains("whether anything is on it is not known"), "{why}");
+    }
 
     #[test]
     fn what_blkid_found_is_said_in_its_words() {

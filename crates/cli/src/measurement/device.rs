@@ -1,6 +1,6 @@
 //! A block device of this machine (`blk:`): what it is, what uses it, what is on it, and what of it a run claims.
 //!
-//! A device is only read, unless it is named by its serial number or size; one that is named and in use, or has anything on
+//! A device is only read, unless it is named by its serial number, or its size without one; one that is named and in use, or has anything on
 //! it that libblkid knows, is refused (design 0027).
 
 use super::{blkid, owner, smart};
@@ -56,7 +56,7 @@ impl DeviceDisk {
         smart::add_health(&mut inventory);
         let is_named = overwrite.iter().any(|name| names(&found, name));
         let disk = Self { path, number, found, is_named, inventory, region: None };
-        match disk.is_named.then(|| problem(&disk.path, &disk.number)) {
+        match disk.is_named.then(|| problem(&disk.path, &disk.number, &disk.found)) {
             None | Some(Ok(None)) => Ok(disk),
             Some(Ok(Some(why)) | Err(why)) => Err(CommandFailure::bad_input(why)),
         }
@@ -95,7 +95,15 @@ impl DeviceDisk {
     }
 
     pub(super) fn claim(&mut self, need: RegionNeed, nonce: u64) -> Result<Vec<String>, CommandFailure> {
-        let still = || problem(&self.path, &self.number);
+        let still = |opened: &str| {
+            if opened == self.number {
+                return problem(&self.path, &self.number, &self.found);
+            }
+            let shown = self.path.display();
+            Ok(Some(format!(
+                "{shown} is another device now than the one that was named; nothing was written"
+            )))
+        };
         let region = DeviceRegion::claim(&self.path, need, nonce, &owner::line(), &still);
         let region = region.map_err(|failure| match failure {
             DeviceFailure::Refused(why) => CommandFailure::bad_input(why),
@@ -118,9 +126,13 @@ impl DeviceDisk {
     }
 }
 
-/// Whether `name` is the serial number of the device or its exact size.
+/// Whether `name` is the serial number of the device, or its exact size where it has none: of several equal disks the size
+/// names whichever has this name today.
 fn names(found: &DeviceState, name: &str) -> bool {
-    found.serial.as_deref() == Some(name) || parse_size(name).is_ok_and(|size| size == found.size_bytes)
+    match &found.serial {
+        Some(serial) => serial == name,
+        None => parse_size(name).is_ok_and(|size| size == found.size_bytes),
+    }
 }
 
 /// The number of the block device at `path`, which this user may read.
@@ -146,10 +158,15 @@ fn found(path: &Path, number: &str) -> Result<DeviceState, CommandFailure> {
 }
 
 /// Why the device may not be written, whatever it was named by; `None` where nothing uses it and nothing is on it.
-fn problem(path: &Path, number: &str) -> Result<Option<String>, String> {
+fn problem(path: &Path, number: &str, named: &DeviceState) -> Result<Option<String>, String> {
     let shown = path.display();
     let found = block_device(&Root::system(), number)
         .map_err(|error| format!("find what uses {shown}: {error}; nothing was written"))?;
+    if (&found.serial, found.size_bytes) != (&named.serial, named.size_bytes) {
+        return Ok(Some(format!(
+            "{shown} is another device now than the one that was named; nothing was written"
+        )));
+    }
     if let Some(uses) = found.uses.first() {
         return Ok(Some(format!(
             "{shown} was named for overwriting and is in use: {uses}; nothing was written; end that use, or name \
@@ -169,19 +186,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_is_named_by_its_serial_number_or_its_exact_size() {
+    fn a_device_is_named_by_its_serial_number_or_without_one_by_its_exact_size() {
         let found = DeviceState {
             name: "sdb".to_owned(),
             size_bytes: Bytes(1 << 30),
             serial: Some("S3Z8".to_owned()),
             uses: Vec::new(),
         };
-        for name in ["S3Z8", "1GiB", "1073741824"] {
-            assert!(names(&found, name), "{name}");
-        }
-        for name in ["s3z8", "S3Z", "", "1GB", "1073741823"] {
+        assert!(names(&found, "S3Z8"));
+        for name in ["s3z8", "S3Z", "", "1GiB", "1073741824"] {
             assert!(!names(&found, name), "{name}");
         }
-        assert!(!names(&DeviceState { serial: None, ..found }, "S3Z8"));
+        let bare = DeviceState { serial: None, ..found };
+        for name in ["1GiB", "1073741824"] {
+            assert!(names(&bare, name), "{name}");
+        }
+        for name in ["S3Z8", "1GB", "1073741823"] {
+            assert!(!names(&bare, name), "{name}");
+        }
     }
 }

@@ -15,6 +15,8 @@ const ANSWER_BYTES_MAX: u64 = 64 << 10;
 pub(super) struct ToolAnswer {
     pub(super) code: Option<i32>,
     pub(super) text: String,
+    /// What it complained of.
+    pub(super) complaint: String,
 }
 
 /// Why there is no answer.
@@ -30,7 +32,7 @@ pub(super) fn run(program: &str, arguments: &[&OsStr], within: Duration) -> Resu
     let failed = |what: String| Err(ToolFailure::Failed(format!("{program}: {what}")));
     let mut command = Command::new(program);
     command.args(arguments).env("PATH", search_path()).env("LC_ALL", "C");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     die_with_parent(&mut command);
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -43,13 +45,19 @@ pub(super) fn run(program: &str, arguments: &[&OsStr], within: Duration) -> Resu
         drop(wait_within(&mut child, KILLED_WITHIN));
         return failed(format!("it did not end within {} s", within.as_secs()));
     };
-    let mut text = String::new();
-    if let Some(stdout) = child.stdout.take()
-        && let Err(error) = stdout.take(ANSWER_BYTES_MAX).read_to_string(&mut text)
-    {
-        return failed(error.to_string());
+    let text = child.stdout.take().map_or_else(|| Ok(String::new()), read_all);
+    let complaint = child.stderr.take().map_or_else(|| Ok(String::new()), read_all);
+    match (text, complaint) {
+        (Ok(text), Ok(complaint)) => Ok(ToolAnswer { code: status.code(), text, complaint }),
+        (Err(error), _) | (_, Err(error)) => failed(error.to_string()),
     }
-    Ok(ToolAnswer { code: status.code(), text })
+}
+
+/// What a program that has ended printed.
+fn read_all(pipe: impl Read) -> std::io::Result<String> {
+    let mut text = String::new();
+    pipe.take(ANSWER_BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Users other than root often do not search where they are.

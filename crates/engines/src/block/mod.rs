@@ -81,7 +81,12 @@ pub(crate) fn check_claim(
 /// # Errors
 /// When it cannot be opened for reading.
 pub fn device_number(path: &Path) -> std::io::Result<String> {
-    let number = File::open(path)?.metadata()?.rdev();
+    number_of(&File::open(path)?)
+}
+
+/// The number of the block device `opened`.
+pub(crate) fn number_of(opened: &File) -> std::io::Result<String> {
+    let number = opened.metadata()?.rdev();
     Ok(format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number)))
 }
 

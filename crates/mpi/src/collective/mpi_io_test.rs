@@ -11,6 +11,7 @@ use clap::Args;
 use mpi::collective::CommunicatorCollectives as _;
 use mpi::topology::{Color, Communicator as _, SimpleCommunicator};
 use narrows_model::Bytes;
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 /// Options of the suite, with the letters of the original.
@@ -110,12 +111,16 @@ pub(super) fn run(
     let color = if arguments.own_files { world.rank() } else { 0 };
     let group = world.split_by_color_with_key(Color::with_value(color), world.rank());
     let group = step(world, group.ok_or_else(|| "MPI_Comm_split gave no communicator".to_owned()))?;
-    let test = IoTest { world, group, arguments, ranks, path };
-    let written = if arguments.read_only { None } else { Some(test.written()?) };
-    let read = if arguments.write_only { None } else { Some(test.read()?) };
-    if !arguments.write_only && !arguments.read_only {
-        test.remove()?;
+    let test = IoTest { world, group, arguments, ranks, path, has_made: Cell::new(false) };
+    let outcome = test.written_and_read();
+    // All ranks know of a failure; what was written until then, a full file system perhaps, does not stay.
+    if test.has_made.get() && (outcome.is_err() || !arguments.write_only) {
+        let removed = test.remove();
+        if outcome.is_ok() {
+            removed?;
+        }
     }
+    let (written, read) = outcome?;
     let wrong = read.as_ref().map_or(0, |read| read.wrong_bytes);
     let total_wrong: u64 = all_u64(world, wrong).iter().sum();
     Ok(output(world, arguments, &Times { written, read: read.map(|read| read.seconds) }, total_wrong))
@@ -148,6 +153,8 @@ struct IoTest<'a> {
     arguments: &'a MpiIoTestArguments,
     ranks: Ranks,
     path: PathBuf,
+    /// Whether the file is one that this run made.
+    has_made: Cell<bool>,
 }
 
 /// What one rank read.
@@ -161,11 +168,19 @@ impl IoTest<'_> {
         step(self.world, MpiFile::open(&self.group, &self.path, mode, &self.arguments.hints))
     }
 
+    /// The seconds of this rank's writes, and what it read.
+    fn written_and_read(&self) -> Result<(Option<f64>, Option<ReadOutcome>), SuiteFailure> {
+        let written = if self.arguments.read_only { None } else { Some(self.written()?) };
+        let read = if self.arguments.write_only { None } else { Some(self.read()?) };
+        Ok((written, read))
+    }
+
     /// The seconds that this rank's writes took together.
     fn written(&self) -> Result<f64, SuiteFailure> {
         let arguments = self.arguments;
         let mut block = vec![0; usize::try_from(arguments.block.0).unwrap_or_default()];
         let file = self.open(MpiOpenMode::New)?;
+        self.has_made.set(true);
         let mut seconds = 0.0;
         let mut outcome = Ok(());
         for iteration in 0..arguments.iterations {

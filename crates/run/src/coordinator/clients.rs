@@ -214,7 +214,7 @@ impl Clients {
                 }
                 Some((index, FromClient::Failed { message, .. })) => {
                     self.children[index].settled = true;
-                    first_error.get_or_insert(self.failure(index, &message));
+                    first_error.get_or_insert_with(|| self.failure(index, &message));
                 }
                 Some((index, FromClient::Finished { at_ns })) => {
                     self.apply_stone_wall(at_ns);
@@ -234,7 +234,7 @@ impl Clients {
             if hooks.is_overdue() {
                 let problem =
                     "has not ended although the time for the whole command is over; its target may hang";
-                first_error.get_or_insert(self.lost(waited_for, problem.to_owned()));
+                first_error.get_or_insert_with(|| self.lost(waited_for, problem.to_owned()));
             }
             if stop_left_ns.is_none() && (first_error.is_some() || hooks.poll()) {
                 stop_left_ns = Some(STOP_NS_MAX);
@@ -249,7 +249,7 @@ impl Clients {
                 if *left_ns == 0 {
                     let problem =
                         format!("did not end within {} s of the request to stop", STOP_NS_MAX / SECOND_NS);
-                    first_error.get_or_insert(self.lost(waited_for, problem));
+                    first_error.get_or_insert_with(|| self.lost(waited_for, problem));
                     break;
                 }
             }
