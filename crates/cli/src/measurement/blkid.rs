@@ -2,11 +2,16 @@
 
 use super::tool::{self, ToolFailure};
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
 /// Longest wait: it reads some MiB at most.
 const ENDS_WITHIN: Duration = Duration::from_secs(20);
+/// Bytes of each end in which libblkid looks for signatures.
+const END_BYTES: u64 = 1 << 20;
 /// Its exit code where it found something.
 const FOUND: i32 = 0;
 /// Its exit code where it found nothing.
@@ -34,13 +39,25 @@ pub(super) fn signature(path: &Path) -> Result<Option<String>, String> {
     };
     match answer.code {
         Some(FOUND) => Ok(Some(described(&answer.text))),
-        // It ends so too where it could not open or read the device, and then complains.
-        Some(NOTHING) if answer.complaint.trim().is_empty() => Ok(None),
-        Some(NOTHING) => failed(answer.complaint.trim().to_owned()),
+        // It ends so too where it could not open or read the device, and does not always complain.
+        Some(NOTHING) if !answer.complaint.trim().is_empty() => failed(answer.complaint.trim().to_owned()),
+        Some(NOTHING) => match read_ends(path) {
+            Ok(()) => Ok(None),
+            Err(error) => failed(format!("its beginning and end cannot be read: {error}")),
+        },
         Some(AMBIVALENT) => Ok(Some("signatures of several kinds".to_owned())),
         Some(code) => failed(format!("blkid ended with code {code}")),
         None => failed("a signal ended blkid".to_owned()),
     }
+}
+
+/// Reads the beginning and the end of the device, where signatures are.
+fn read_ends(path: &Path) -> std::io::Result<()> {
+    let mut device = File::open(path)?;
+    let length_bytes = device.seek(SeekFrom::End(0))?;
+    let mut bytes = vec![0; usize::try_from(length_bytes.min(END_BYTES)).unwrap_or_default()];
+    device.read_exact_at(&mut bytes, 0)?;
+    device.read_exact_at(&mut bytes, length_bytes.saturating_sub(END_BYTES))
 }
 
 /// The lines `NAME=VALUE` of an answer in words.
