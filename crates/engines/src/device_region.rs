@@ -76,7 +76,8 @@ impl DeviceRegion {
                 .hint("use smaller files, fewer clients or a larger device")
                 .into());
         }
-        let left = mark_of(&held).map_err(failed)?.filter(|mark| mark.end_bytes <= length);
+        let left =
+            RegionMark::parse(&head_of(&held).map_err(failed)?).filter(|mark| mark.end_bytes <= length);
         let end_bytes = end_bytes.max(left.as_ref().map_or(0, |mark| mark.end_bytes));
         let address =
             BlockAddress { path: path.to_path_buf(), claim: Some(UnitClaim { nonce, stride_bytes }) };
@@ -160,17 +161,11 @@ fn open_exclusively(path: &Path) -> Result<File, DeviceFailure> {
     Err(DeviceFailure::Refused(format!("{} is no block device", shown())))
 }
 
-fn mark_of(device: &File) -> io::Result<Option<RegionMark>> {
+/// The bytes in which the mark is.
+fn head_of(device: &File) -> io::Result<Vec<u8>> {
     let mut head = vec![0; usize::try_from(LOOK_BYTES).unwrap_or(4096)];
     device.read_exact_at(&mut head, 0)?;
-    Ok(RegionMark::parse(&head))
-}
-
-/// Whether the block of the mark is all zeroes.
-fn is_blank(device: &File) -> io::Result<bool> {
-    let mut head = vec![0; usize::try_from(LOOK_BYTES).unwrap_or(4096)];
-    device.read_exact_at(&mut head, 0)?;
-    Ok(head.iter().all(|byte| *byte == 0))
+    Ok(head)
 }
 
 /// Clears the data, then the mark: a kill in between leaves what the next run knows.
@@ -180,10 +175,11 @@ fn cleared(path: &Path, nonce: u64, end_bytes: u64) -> Result<(), String> {
         if !is_device(&device) {
             return Ok(false);
         }
-        match mark_of(&device)? {
+        let head = head_of(&device)?;
+        match RegionMark::parse(&head) {
             Some(mark) if mark.nonce == nonce => {}
             // Never marked, or cleared already.
-            None if is_blank(&device)? => return Ok(true),
+            None if head.iter().all(|byte| *byte == 0) => return Ok(true),
             _ => return Ok(false),
         }
         zero(&device, DATA_AT_BYTES, end_bytes)?;

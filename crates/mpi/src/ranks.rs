@@ -33,22 +33,27 @@ impl RankCoordinator {
         self.has_lost.load(Ordering::Acquire)
     }
 
+    /// The rank that is the client of `assignment`; an error where there are fewer ranks than clients.
+    fn place_of(&self, assignment: &Assignment) -> Result<&RankPlace, RunError> {
+        let (client_index, client_count) = (assignment.client_index, client_count(assignment));
+        self.places.get(client_index as usize).ok_or_else(|| {
+            let problem = format!(
+                "cannot be run: the job has {} ranks, and each client is one; start the job with {client_count} (mpirun \
+                 -np {client_count}), or lower `clients`",
+                self.places.len()
+            );
+            RunError::Client { client_index, client_count, problem }
+        })
+    }
+
     fn connect(
         &self,
         trial: u64,
         assignment: &Assignment,
         events: &ClientEventSender,
     ) -> Result<RankPort, RunError> {
-        let rank = assignment.client_index;
-        let count = assignment.cell.workload.clients.max(1);
-        let Some(place) = self.places.get(rank as usize) else {
-            let problem = format!(
-                "cannot be run: the job has {} ranks, and each client is one; start the job with {count} (mpirun -np \
-                 {count}), or lower `clients`",
-                self.places.len()
-            );
-            return Err(RunError::Client { client_index: rank, client_count: count, problem });
-        };
+        let (rank, count) = (assignment.client_index, client_count(assignment));
+        let place = self.place_of(assignment)?;
         let messenger = self.messenger.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if rank == 0 {
             // A messenger that is gone shows as clients that are never ready.
@@ -79,15 +84,17 @@ impl Coordinator for RankCoordinator {
     ) -> Result<Vec<ClientOutput>, RunError> {
         let trial = self.trial.fetch_add(1, Ordering::AcqRel) + 1;
         // The last one is refused before the first one is prepared.
-        if let Some(last) = assignments.last().filter(|last| last.client_index as usize >= self.places.len())
-        {
-            let (events, _) = std::sync::mpsc::channel();
-            self.connect(trial, last, &events)?;
+        if let Some(last) = assignments.last() {
+            self.place_of(last)?;
         }
         run_clients(assignments, context, hooks, &mut |assignment, events| {
             Ok(Box::new(self.connect(trial, assignment, events)?))
         })
     }
+}
+
+fn client_count(assignment: &Assignment) -> u32 {
+    assignment.cell.workload.clients.max(1)
 }
 
 /// The way to the client on one rank.

@@ -99,10 +99,7 @@ impl DeviceDisk {
             if opened == self.number {
                 return problem(&self.path, &self.number, &self.found);
             }
-            let shown = self.path.display();
-            Ok(Some(format!(
-                "{shown} is another device now than the one that was named; nothing was written"
-            )))
+            Ok(Some(another_device(&self.path)))
         };
         let region = DeviceRegion::claim(&self.path, need, nonce, &owner::line(), &still);
         let region = region.map_err(|failure| match failure {
@@ -157,15 +154,17 @@ fn found(path: &Path, number: &str) -> Result<DeviceState, CommandFailure> {
         .map_err(|error| CommandFailure::could_not_run(format!("find what {} is: {error}", path.display())))
 }
 
+fn another_device(path: &Path) -> String {
+    format!("{} is another device now than the one that was named; nothing was written", path.display())
+}
+
 /// Why the device may not be written, whatever it was named by; `None` where nothing uses it and nothing is on it.
 fn problem(path: &Path, number: &str, named: &DeviceState) -> Result<Option<String>, String> {
     let shown = path.display();
     let found = block_device(&Root::system(), number)
         .map_err(|error| format!("find what uses {shown}: {error}; nothing was written"))?;
     if (&found.serial, found.size_bytes) != (&named.serial, named.size_bytes) {
-        return Ok(Some(format!(
-            "{shown} is another device now than the one that was named; nothing was written"
-        )));
+        return Ok(Some(another_device(path)));
     }
     if let Some(uses) = found.uses.first() {
         return Ok(Some(format!(

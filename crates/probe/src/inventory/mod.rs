@@ -43,13 +43,7 @@ pub fn inventory(root: &Root, process: &ProcessFacts, path: Option<&Path>) -> Re
     let mut unknown = UnknownFacts::default();
     let host = host::read(root, process, &mut unknown);
     let path = path.map(|path| read_path(root, path, &mut unknown)).transpose()?;
-    Ok(Inventory {
-        host,
-        path,
-        more_paths: Vec::new(),
-        ranks: Vec::new(),
-        unknown: unknown.sentences().to_vec(),
-    })
+    Ok(of_path(host, path, &unknown))
 }
 
 /// The machine, and the path to the block device of `number` (`major:minor`) at the node `path`.
@@ -60,13 +54,13 @@ pub fn device_inventory(root: &Root, process: &ProcessFacts, path: &Path, number
     let mut unknown = UnknownFacts::default();
     let host = host::read(root, process, &mut unknown);
     let path = Some(block::read(root, &absolute_name(path)?, number, &mut unknown)?);
-    Ok(Inventory {
-        host,
-        path,
-        more_paths: Vec::new(),
-        ranks: Vec::new(),
-        unknown: unknown.sentences().to_vec(),
-    })
+    Ok(of_path(host, path, &unknown))
+}
+
+/// The inventory of one path at most, by one process.
+fn of_path(host: HostFacts, path: Option<PathFacts>, unknown: &UnknownFacts) -> Inventory {
+    let unknown = unknown.sentences().to_vec();
+    Inventory { host, path, more_paths: Vec::new(), ranks: Vec::new(), unknown }
 }
 
 /// The machine, and what of it could not be read, for people.
