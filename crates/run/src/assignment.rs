@@ -217,6 +217,7 @@ impl ClientOutput {
             }
         };
         for worker in &mut self.workers {
+            shift(&mut worker.began_at_ns);
             shift(&mut worker.done_at_ns);
             shift(&mut worker.last_before_ns);
             shift(&mut worker.last_within_ns);
@@ -242,6 +243,9 @@ pub struct WorkerOutput {
     pub open_loop: Option<OpenLoopTotals>,
     /// What was in flight at the window's end.
     pub in_flight_at_end: InFlightAtEnd,
+    /// When it could start its first request of the window; 0 where it never came so far.
+    #[serde(default)]
+    pub began_at_ns: u64,
     /// When the worker ended: the window's end, or its last completion when a count ended it.
     pub done_at_ns: u64,
     /// When what it wrote was synced and its file closed, where the load is one that ends apart.

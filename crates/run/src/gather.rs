@@ -15,6 +15,7 @@ pub(crate) fn trial_output(
     hostname: &str,
 ) -> TrialOutput {
     let workers = || clients.iter().flat_map(|client| &client.workers);
+    let times = began_times(cell, times, workers());
     let (from_ns, until_ns) = span_ns(times, clients);
     let done = |worker: &WorkerOutput| Nanos(worker.done_at_ns.min(until_ns).saturating_sub(from_ns));
     let mut output = TrialOutput {
@@ -36,7 +37,7 @@ pub(crate) fn trial_output(
         open_loop: None,
         in_flight_at_end: Some(in_flight_at_end(clients)),
         effective: workers().find_map(|worker| worker.effective.clone()),
-        clients: clients.iter().map(|client| client_totals(client, times, hostname)).collect(),
+        clients: clients.iter().map(|client| client_totals(client, cell, times, hostname)).collect(),
         errors: Vec::new(),
         counters: Vec::new(),
         file_bytes: cell.workload.file_bytes,
@@ -122,6 +123,23 @@ fn merge_kinds(into: &mut Vec<OpTotals>, from: &[OpTotals]) {
     }
 }
 
+/// The window's times of `workers`, whose load begins with it and ends by itself: from when the first of them could start. Who
+/// wakes late, and reads its counters before, takes as long for a file of 64 KiB as for one of a megabyte otherwise.
+fn began_times<'a>(
+    cell: &Cell,
+    times: WindowTimes,
+    workers: impl Iterator<Item = &'a WorkerOutput>,
+) -> WindowTimes {
+    let begins_with_load = times.start_ns == times.measure_from_ns;
+    let began_ns = workers.map(|worker| worker.began_at_ns).filter(|began_ns| *began_ns > times.start_ns).min();
+    match began_ns {
+        Some(began_ns) if begins_with_load && !cell.ends_by_time() => {
+            WindowTimes { start_ns: began_ns, measure_from_ns: began_ns, ..times }
+        }
+        _ => times,
+    }
+}
+
 /// The time that the counted completions took: from the last one before the window to the last one in it.
 ///
 /// The window's own length counts a block that straddles a border as whole or not at all, which is a seventh of the
@@ -167,7 +185,8 @@ fn in_flight_at_end(clients: &[ClientOutput]) -> InFlightAtEnd {
     all
 }
 
-fn client_totals(client: &ClientOutput, times: WindowTimes, hostname: &str) -> ClientTotals {
+fn client_totals(client: &ClientOutput, cell: &Cell, times: WindowTimes, hostname: &str) -> ClientTotals {
+    let times = began_times(cell, times, client.workers.iter());
     let mut cpu = ProcessCpu::default();
     client.workers.iter().for_each(|worker| cpu.add_beside(&worker.cpu));
     let mut totals = ClientTotals {

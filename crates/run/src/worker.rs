@@ -132,7 +132,11 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     /// whether the load ends. All of it has a time, so that the loop compares one.
     #[cold]
     fn pass_events(&mut self, flight: &mut WorkerState) {
-        self.cross_into_window(flight);
+        if self.cross_into_window(flight) {
+            // The readings took time that no request has.
+            flight.stamp = self.clock.now().0;
+            flight.began_ns = flight.stamp;
+        }
         self.cross_out_of_window(flight);
         self.recorder.tick(flight.stamp);
         let is_over = flight.stamp >= self.window.measure_until_ns();
@@ -147,13 +151,15 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         flight.next_event_ns = self.next_border_ns(flight).min(self.recorder.interval_end_ns()).min(look_ns);
     }
 
-    fn cross_into_window(&mut self, flight: &mut WorkerState) {
+    /// Whether the present stamp is the first in the window.
+    fn cross_into_window(&mut self, flight: &mut WorkerState) -> bool {
         if flight.measuring || flight.stamp < self.window.measure_from_ns() {
-            return;
+            return false;
         }
         flight.measuring = true;
         self.recorder.cut(flight.stamp, true);
         flight.at_measure_start = Some(self.marks());
+        true
     }
 
     /// Reads the counters and ends the last measured interval when time ends the window: what completes afterwards is

@@ -21,7 +21,7 @@ pub struct Edges {
     /// that rates are taken over, when the last has: the clock of a parent that waits for its children.
     #[serde(skip_serializing_if = "is_unset")]
     pub ends_apart: bool,
-    /// Whether each worker reads or writes (and then syncs) the first block of its part before it starts.
+    /// Whether each worker reads the first block of its part once before it starts.
     #[serde(skip_serializing_if = "is_unset")]
     pub primes: bool,
     /// Whether files that the load itself writes stay when the run is over.

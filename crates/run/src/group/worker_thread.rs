@@ -70,30 +70,23 @@ pub(super) fn work(
     Some(output)
 }
 
-/// Moves the first block of the worker's part once, and brings it to the device where it was written: what comes later
-/// finds the way prepared.
+/// Reads the first block of the worker's part once: what comes later finds the way prepared.
 fn prime(shared: &GroupContext<'_>, worker_index: u32, engine: &mut dyn Engine) -> Result<(), EngineError> {
     let (workload, object) = (&shared.assignment.cell.workload, shared.assignment.object_index());
     let length_bytes = saturate_u32(workload.block_bytes.0);
     let offset_bytes = first_offset_bytes(shared.assignment, worker_index);
-    let first = IoRequest { tag: 0, op: workload.op, object, offset_bytes, length_bytes, slot: Slot(0) };
-    let sync = IoRequest { op: Op::Sync, offset_bytes: 0, length_bytes: 0, ..first };
+    let first = IoRequest { tag: 0, op: Op::Read, object, offset_bytes, length_bytes, slot: Slot(0) };
     let mut done = Completions::with_capacity(1);
-    for request in [Some(first), (workload.op == Op::Write).then_some(sync)].into_iter().flatten() {
-        engine.queue(&[request])?;
-        engine.commit()?;
-        done.clear();
-        // Bounded: a stop ends it.
-        while done.is_empty() && !shared.stop.is_now() {
-            engine.reap(1, shared.clock.now().after(PRIME_SLICE_NS), &mut done)?;
-        }
-        if let Some(Err(errno)) = done.as_slice().first().map(|done| done.result) {
-            let source = std::io::Error::from_raw_os_error(errno.0);
-            let target = shared.assignment.target().to_string();
-            return Err(EngineError::from_io("move the first block of", target, source));
-        }
+    engine.queue(&[first])?;
+    engine.commit()?;
+    // Bounded: a stop ends it.
+    while done.is_empty() && !shared.stop.is_now() {
+        engine.reap(1, shared.clock.now().after(PRIME_SLICE_NS), &mut done)?;
     }
-    Ok(())
+    let Some(Err(errno)) = done.as_slice().first().map(|done| done.result) else { return Ok(()) };
+    let source = std::io::Error::from_raw_os_error(errno.0);
+    let target = shared.assignment.target().to_string();
+    Err(EngineError::from_io("read the first block of", target, source))
 }
 
 fn run_worker<C: Clock + ?Sized>(

@@ -197,6 +197,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
                 service: times.service,
                 service_sum_ns: times.service_sum_ns,
             }),
+            began_at_ns: flight.began_ns,
             done_at_ns,
             ended_at_ns,
             last_before_ns: flight.span_ns.0,

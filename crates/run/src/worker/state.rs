@@ -44,6 +44,9 @@ pub(super) struct WorkerState {
     /// When something else than requests is due; at once at first.
     pub(super) next_event_ns: u64,
     pub(super) measuring: bool,
+
+    /// When its first request of the window could start, with everything read that is read before; 0 before.
+    pub(super) began_ns: u64,
     /// Nothing is left to start.
     pub(super) exhausted: bool,
     /// Nothing is started any more; what is in flight is drained.
@@ -133,6 +136,7 @@ impl WorkerState {
             first_turn: depth as usize,
             next_event_ns: 0,
             measuring: false,
+            began_ns: 0,
             exhausted: false,
             ending: false,
             faults: WorkerFaults::default(),

@@ -19,6 +19,7 @@ mod batches;
 mod closing;
 mod final_sync;
 mod in_flight;
+mod late_start;
 mod mixes;
 mod one_by_one;
 mod open_loop;
@@ -91,6 +92,8 @@ trait Twist {
     fn queued(&mut self, _requests: &[IoRequest]) {}
     /// Sees that the engine is about to be closed.
     fn closing(&mut self) {}
+    /// Sees that the engine's counters are about to be read.
+    fn reading(&mut self) {}
     /// Changes how a reap waits.
     fn reaping(&mut self, min: u32, until: Tick) -> (u32, Tick) {
         (min, until)
@@ -133,6 +136,7 @@ impl<T: Twist> Engine for Twisted<T> {
     }
 
     fn counters(&mut self, out: &mut ProtocolCounters) {
+        self.1.reading();
         self.0.counters(out);
     }
 
