@@ -4,11 +4,9 @@ use super::columns::IozoneColumn;
 use super::figures::IozonePoint;
 use super::request::{FigureUnit, Request};
 use super::surface::{Surface, SurfaceMarks, beyond_split, fall, flat, heat, short_kb, short_rate};
-use super::throughput::ThroughputFigures;
+use super::throughput::{ThroughputFigures, shared_words};
 use narrows_analysis::SHORT_RUN_S;
-use narrows_analysis::{OVERLAP_RATIO, UNEQUAL_RATIO};
 use narrows_model::quantity::{amount, seconds};
-use narrows_model::units::ratio;
 use narrows_model::{Bytes, Op};
 use std::collections::BTreeMap;
 
@@ -228,20 +226,12 @@ fn short(points: &[IozonePoint]) -> Option<String> {
 fn shared(point: &IozonePoint, request: &Request) -> Option<String> {
     let unit = if request.unit() == FigureUnit::MicrosPerOp { FigureUnit::KbPerS } else { request.unit() };
     let totals = ThroughputFigures::from_point(point, unit).filter(|totals| totals.processes > 1)?;
-    let apart = ratio(totals.children, totals.parent).filter(|apart| *apart > OVERLAP_RATIO);
-    let unequal = ratio(totals.most, totals.least).filter(|unequal| *unequal >= UNEQUAL_RATIO);
-    let mut parts = Vec::new();
-    parts.extend(apart.map(|apart| {
-        format!(
-            "the children's sum is {apart:.1} times what the parent saw: they did not run together, and the \
-            parent's value is used"
-        )
-    }));
-    parts.extend(
-        unequal.map(|unequal| format!("the fastest process had {unequal:.1} times the rate of the slowest")),
-    );
-    (!parts.is_empty())
-        .then(|| format!("{} {}: {}", totals.processes, point.column.processes, parts.join("; ")))
+    let words = shared_words(
+        (totals.children, Some(totals.parent)),
+        (Some(totals.least), Some(totals.most)),
+        totals.wall_s < point.parent_s(),
+    )?;
+    Some(format!("{} {}: {words}", totals.processes, point.column.processes))
 }
 
 fn cut_short(points: &[IozonePoint]) -> Option<String> {

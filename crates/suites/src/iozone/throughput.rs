@@ -4,6 +4,7 @@ use super::columns::IozoneColumn;
 use super::figures::{IozonePoint, ProcessFigures};
 use super::request::{FigureUnit, Request};
 use super::words::unit_line;
+use narrows_analysis::{OVERLAP_RATIO, UNEQUAL_RATIO};
 use narrows_model::units::ratio;
 use std::fmt::Write;
 
@@ -163,6 +164,34 @@ pub(super) fn csv(points: &[IozonePoint], request: &Request) -> String {
     out
 }
 
+/// What to note where processes did not share alike: `summed` has the sum of the children's rates and the rate that their
+/// parent saw, `rates` the slowest and the fastest; `ends_apart` where the parent also waited for syncs and closings.
+pub(super) fn shared_words(
+    summed: (f64, Option<f64>),
+    rates: (Option<f64>, Option<f64>),
+    ends_apart: bool,
+) -> Option<String> {
+    let apart = summed.1.and_then(|parent| ratio(summed.0, parent)).filter(|apart| *apart > OVERLAP_RATIO);
+    let unequal = rates.0.zip(rates.1).and_then(|(least, most)| ratio(most, least));
+    let reason = if ends_apart {
+        "its clock includes the syncing and closing of their files"
+    } else {
+        "they did not run together"
+    };
+    let mut parts = Vec::new();
+    parts.extend(apart.map(|apart| {
+        format!(
+            "the children's sum is {apart:.1} times what the parent saw: {reason}, and the parent's value is used"
+        )
+    }));
+    parts.extend(
+        unequal
+            .filter(|unequal| *unequal >= UNEQUAL_RATIO)
+            .map(|unequal| format!("the fastest process had {unequal:.1} times the rate of the slowest")),
+    );
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{point_of, request};
@@ -184,6 +213,16 @@ mod tests {
             ..writers.clone()
         };
         vec![writers, mixed]
+    }
+
+    #[test]
+    fn a_parent_that_saw_less_than_its_children_is_explained() {
+        let written = shared_words((6.5, Some(1.7)), (Some(3.0), Some(3.5)), true).unwrap();
+        assert!(written.contains("3.8 times") && written.contains("syncing and closing"), "{written}");
+        let read = shared_words((6.5, Some(1.7)), (Some(1.0), Some(5.5)), false).unwrap();
+        assert!(read.contains("did not run together") && read.contains("5.5 times the rate"), "{read}");
+        assert_eq!(shared_words((6.5, None), (None, None), true), None);
+        assert_eq!(shared_words((6.5, Some(6.4)), (Some(3.2), Some(3.3)), true), None);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //!
 //! The children's sum adds rates of processes that did not all run all of the time; the parent's is all bytes over all time.
 
+use super::super::throughput::shared_words;
 use super::{FigureUnit, KIB, RATE_MAX};
 use crate::import::source::{TextLine, TextWord, lines, words};
-use narrows_analysis::{OVERLAP_RATIO, UNEQUAL_RATIO};
 use narrows_model::located::{Complaint, Findings};
 use narrows_model::observation::ObservedOp;
 use narrows_model::units::{BytesPerSec, OpsPerSec, ratio, round_to_u64};
@@ -207,19 +207,7 @@ fn op(what: &str) -> ObservedOp {
 }
 
 fn remark(group: &ThroughputGroup, id: &str) -> Option<String> {
-    let apart =
-        group.parent.and_then(|parent| ratio(group.children, parent)).filter(|apart| *apart > OVERLAP_RATIO);
-    let unequal = group.least.zip(group.most).and_then(|(least, most)| ratio(most, least));
-    let unequal = unequal.filter(|unequal| *unequal >= UNEQUAL_RATIO);
-    let mut parts = Vec::new();
-    parts.extend(apart.map(|apart| {
-        format!(
-            "the children's sum is {apart:.1} times what the parent saw: they did not run together, and the \
-            parent's value is used"
-        )
-    }));
-    parts.extend(
-        unequal.map(|unequal| format!("the fastest process had {unequal:.1} times the rate of the slowest")),
-    );
-    (!parts.is_empty()).then(|| format!("{id}: {}.", parts.join("; ")))
+    let writes = op(&group.what) != ObservedOp::Read;
+    let words = shared_words((group.children, group.parent), (group.least, group.most), writes)?;
+    Some(format!("{id}: {words}."))
 }
