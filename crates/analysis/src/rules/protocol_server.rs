@@ -6,7 +6,7 @@ use crate::facts::time_per_op_s;
 use crate::method::protocol::{self, WireState};
 use crate::method::{self, EvidenceSource};
 use crate::text;
-use crate::thresholds::{ELIMINATED_CONFIDENCE, FREE_RATIO, INFERRED_CONFIDENCE};
+use crate::thresholds::{DOMINANT_RATIO, ELIMINATED_CONFIDENCE, FREE_RATIO, INFERRED_CONFIDENCE};
 use crate::view::SummaryView;
 use narrows_model::Segment;
 use narrows_model::counters::Role;
@@ -22,11 +22,12 @@ pub(super) static RULE: Rule = Rule {
     definition: "A storage protocol is spoken to a server on which nothing of ours runs. With one request in flight, \
                  what remains of its time in the server's memory without the network's round trip, the block's time on \
                  the wire and the client's CPU is the server's. With many, the same few blocks from the server's memory \
-                 move hardly more than the path, the wire has room, the client's CPU is not full, and more connections add \
-                 nothing: the server is left. Its CPU, its threads and its protocol were not seen apart, so that the \
+                 move hardly more than the path, the wire has room, the client's CPU is not full, round trips of the network are less \
+                 than half of a request's time, and more connections add nothing: the server is left. Its CPU, its threads and its protocol were not seen apart, so that the \
                  whole server is named, with a limited confidence.",
     formula: "one in flight: T(hot blocks) - round trip (TCP_INFO) - block / wire - client CPU >= half of the time of one \
-              request; many: rate >= 0.7 x hot blocks, wire cleared, client CPU not full, more connections < 1.1 x",
+              request; many: rate >= 0.7 x hot blocks, wire cleared, client CPU not full, round trip < half of a request's time, more \
+              connections < 1.1 x",
     source: "Hockney's law and asymptotic bounds (Denning and Buzen 1978), by elimination",
     example: "4 KiB reads one at a time: 0.31 ms of 0.42 ms in the server; a NULL round trip takes 0.28 ms, of which the \
               network takes 0.10 ms",
@@ -77,7 +78,7 @@ fn many(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option<S
     let more = protocol::more_connections(view, cell);
     let client_is_full = case.cpu.get(&Role::Client).is_some_and(|cpu| cpu.is_full);
     let has_room = protocol::gains_from_connections(view, cell);
-    let is_left = wire.state == WireState::Free && !client_is_full && !has_room;
+    let is_left = wire.state == WireState::Free && !client_is_full && !has_room && !mostly_travels(cell);
     // Writes that take long though reads do not are the commit's.
     if load < FREE_RATIO || !is_left || protocol::is_slow_to_write(view, cell) {
         return None;
@@ -97,10 +98,16 @@ fn many(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option<S
     Some(verdict.with_evidence(wire.text, wire.counter, "").with_evidence(CAVEAT.to_owned(), "", ""))
 }
 
+/// Whether requests spend half of their time or more between client and server: hot blocks do too, and show no server.
+fn mostly_travels(cell: &CellSummary) -> bool {
+    let share = protocol::network_s(cell).zip(time_per_op_s(cell)).and_then(|(way_s, all_s)| ratio(way_s, all_s));
+    share.is_some_and(|share| share >= DOMINANT_RATIO)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::by_protocol::{named, spoken};
+    use crate::testing::by_protocol::{named, spoken, spoken_on};
 
     #[test]
     fn a_wire_with_room_and_memory_as_slow_as_the_path_leave_the_server() {
@@ -109,6 +116,13 @@ mod tests {
         let entry =
             slow.diagnosis.limiting.iter().find(|entry| entry.regime.starts_with("bulk read")).unwrap();
         assert!(entry.evidence.iter().any(|evidence| evidence.text.ends_with(CAVEAT)), "{entry:#?}");
+    }
+
+    #[test]
+    fn many_requests_that_wait_for_the_networks_round_trip_are_not_the_servers() {
+        let far = spoken_on("wan-10ms", |cell| cell.over_more_connections(1.0));
+        let read = named(&far, "random read");
+        assert!(read.contains(&Segment::NetworkLatency) && !read.contains(&Segment::Server), "{read:?}");
     }
 
     #[test]

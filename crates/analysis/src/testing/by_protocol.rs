@@ -118,6 +118,11 @@ fn cut_of(path: &CellSummary, cut: Cut, factor: f64) -> CellSummary {
 
 /// A path of which the protocol shows what `change` makes of a healthy one.
 pub(crate) fn spoken(change: impl Fn(SpokenProtocol) -> SpokenProtocol) -> Summary {
+    spoken_on("gigabit-nfs", change)
+}
+
+/// The same on another of the built-in machines.
+pub(crate) fn spoken_on(machine: &str, change: impl Fn(SpokenProtocol) -> SpokenProtocol) -> Summary {
     let shown = change(SpokenProtocol {
         arrival: 1.0,
         received: None,
@@ -130,7 +135,7 @@ pub(crate) fn spoken(change: impl Fn(SpokenProtocol) -> SpokenProtocol) -> Summa
         early: 1.0,
         more_connections: None,
     });
-    let mut summary = builtin("gigabit-nfs");
+    let mut summary = builtin(machine);
     summary.target = "nfs://storage/export".parse::<Target>().unwrap();
     summary.hosts.retain(|host| host.server.is_none());
     summary.cells.retain(|cell| matches!(cell.cut, Cut::Generator | Cut::MemoryCopy | Cut::Path));
