@@ -131,7 +131,8 @@ fn began_times<'a>(
     workers: impl Iterator<Item = &'a WorkerOutput>,
 ) -> WindowTimes {
     let begins_with_load = times.start_ns == times.measure_from_ns;
-    let began_ns = workers.map(|worker| worker.began_at_ns).filter(|began_ns| *began_ns > times.start_ns).min();
+    let began_ns =
+        workers.map(|worker| worker.began_at_ns).filter(|began_ns| *began_ns > times.start_ns).min();
     match began_ns {
         Some(began_ns) if begins_with_load && !cell.ends_by_time() => {
             WindowTimes { start_ns: began_ns, measure_from_ns: began_ns, ..times }

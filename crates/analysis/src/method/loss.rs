@@ -1,12 +1,13 @@
 //! What a share of lost segments allows a connection.
 
-use super::one_more::ExtraConnection;
+use super::one_more::{ExtraConnection, shares_one_rate};
 use super::{is_single, metric};
 use crate::summary::{
     TCP_BUSY_S, TCP_CONGESTION_WINDOW_BYTES, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT,
     TCP_ROUND_TRIP_S, TCP_SEGMENT_COUNT, TCP_SEND_BUFFER_LIMITED_S,
 };
 use crate::text;
+use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 
@@ -116,6 +117,17 @@ impl StarvedConnections {
     }
 }
 
+/// The connections of `cell` where they are starved by loss: not of a proxy's two legs, and not where twice as many move no
+/// more together, since a full wire drops packets too.
+pub(crate) fn starved(
+    view: &SummaryView<'_>,
+    cell: &CellSummary,
+    more: Option<ExtraConnection<'_>>,
+) -> Option<StarvedConnections> {
+    let found = StarvedConnections::new(cell, more)?;
+    (!view.passes_proxy(cell) && !shares_one_rate(view, cell)).then_some(found)
+}
+
 /// Whether the sender spent its time waiting for room at its peer; not where that is not known.
 fn waits_for_peer(cell: &CellSummary) -> bool {
     let waits_s = [TCP_RECEIVE_WINDOW_LIMITED_S, TCP_SEND_BUFFER_LIMITED_S].map(|id| metric(cell, id));
@@ -171,6 +183,25 @@ mod tests {
         // One server is beside the client, the other behind a full link.
         cell.target = "stripe:tcp://a:1/disk,tcp://b:1/disk".parse().unwrap();
         assert!(LossLaw::new(&cell).is_none() && StarvedConnections::new(&cell, None).is_none());
+    }
+
+    #[test]
+    fn connections_that_share_one_rate_are_not_starved_each_by_itself() {
+        let mut summary = crate::testing::builtin("gigabit-nfs");
+        let one = lossy_cell(1.2, 0.1);
+        let mut many = one.clone();
+        many.requested.workers = one.requested.workers * 4;
+        let path = summary.cells.iter_mut().find(|cell| cell.id == one.id).unwrap();
+        *path = one.clone();
+        summary.cells.push(many);
+        let is_starved =
+            |summary: &narrows_model::Summary| starved(&SummaryView::new(summary), &one, None).is_some();
+        assert!(!is_starved(&summary), "four times as many move as much");
+        let many = summary.cells.last_mut().unwrap();
+        many.rate_bytes_per_s.as_mut().unwrap().0 *= 4.0;
+        assert!(is_starved(&summary), "each of four times as many moves as much");
+        summary.cells.pop();
+        assert!(is_starved(&summary));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::gain::RateGain;
 use crate::facts::reads;
 use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
-use narrows_model::{Cut, Target};
+use narrows_model::{Cut, Target, Workload};
 
 /// What the same load did over one more connection.
 #[derive(Debug, Clone, Copy)]
@@ -48,4 +48,22 @@ pub(crate) fn one_more_connection<'v>(
     };
     let found = view.summary.cells.iter().find(more)?;
     Some(ExtraConnection { cell: found, gain: RateGain::between(cell, found)? })
+}
+
+/// Whether the same load over twice as many connections or more, or half as many, moves about as much: what all of them
+/// share limits it, and none of them by itself.
+pub(crate) fn shares_one_rate(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
+    let connections = |cell: &CellSummary| f64::from(cell.requested.workers) * f64::from(cell.clients);
+    let is_alike = |other: &&CellSummary| {
+        let (workers, clients) = (cell.requested.workers, cell.requested.clients);
+        other.cut == cell.cut
+            && other.target == cell.target
+            && Workload { workers, clients, ..other.requested.clone() } == cell.requested
+    };
+    view.summary.cells.iter().filter(is_alike).any(|other| {
+        let (few, many) = if connections(other) < connections(cell) { (other, cell) } else { (cell, other) };
+        let times = connections(many) / connections(few).max(1.0);
+        let gain = RateGain::between(few, many).filter(|_| times >= 2.0);
+        gain.is_some_and(|gain| gain.ratio + gain.noise_ratio < 1.0 + (times - 1.0) / 2.0)
+    })
 }

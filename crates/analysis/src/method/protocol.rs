@@ -4,6 +4,7 @@
 //! Not here: which segment is blamed, which is the rules' to say.
 
 use super::gain::RateGain;
+use super::one_more::shares_one_rate;
 use super::{is_single, metric};
 use crate::facts::{reads, time_per_op_s};
 use crate::summary::{
@@ -77,7 +78,8 @@ pub(crate) fn network_s(cell: &CellSummary) -> Option<f64> {
 
 /// How full the wire is under `cell`; `None` where nothing shows it, or more connections refute that it is full.
 pub(crate) fn wire(view: &SummaryView<'_>, cell: &CellSummary) -> Option<WireUse> {
-    let own = if reads(cell.op) { by_arrival(cell) } else { by_sender(cell) };
+    let own =
+        if reads(cell.op) { by_arrival(cell) } else { by_sharing(view, cell).or_else(|| by_sender(cell)) };
     let known = own.filter(|own| own.state != WireState::Open).or_else(|| by_others(view, cell))?;
     // What more connections add, the wire had to spare.
     let is_refuted = known.state == WireState::Full && has_room(view, reads(cell.op));
@@ -123,7 +125,9 @@ fn by_arrival(cell: &CellSummary) -> Option<WireUse> {
 /// By what the sender of writes waits for: the link, the server's window, or replies.
 fn by_sender(cell: &CellSummary) -> Option<WireUse> {
     let (busy, window) = (metric(cell, TCP_BUSY_S)?, metric(cell, TCP_RECEIVE_WINDOW_LIMITED_S)?);
-    let (smoothed, least) = (metric(cell, TCP_ROUND_TRIP_S)?, network_s(cell)?);
+    // Of connections that are closed by then it is not known.
+    let smoothed = metric(cell, TCP_ROUND_TRIP_S).filter(|smoothed| *smoothed > 0.0)?;
+    let least = network_s(cell)?;
     let load = ratio((busy - window).max(0.0), cell.elapsed_s.last_done)?.min(1.0);
     let is_queued = smoothed >= least * QUEUED_RATIO && smoothed - least >= STACK_S;
     let state = match load {
@@ -145,6 +149,25 @@ fn by_sender(cell: &CellSummary) -> Option<WireUse> {
         load_ratio,
         text,
         counter: "limited times and round trips of the sender (TCP_INFO)",
+    })
+}
+
+/// By what connections share, whatever their round trips, which are not those of a full link that drops what it has no room
+/// for, nor of connections that were made just now: data is on the way all of the time, the server's window is open, and
+/// twice as many move no more.
+fn by_sharing(view: &SummaryView<'_>, cell: &CellSummary) -> Option<WireUse> {
+    let (busy, window) = (metric(cell, TCP_BUSY_S)?, metric(cell, TCP_RECEIVE_WINDOW_LIMITED_S)?);
+    let load = ratio((busy - window).max(0.0), cell.elapsed_s.last_done)?.min(1.0);
+    (load >= ARRIVING_RATIO && shares_one_rate(view, cell)).then(|| WireUse {
+        state: WireState::Full,
+        load_ratio: load,
+        text: format!(
+            "{}: for {} of the time data was on the way and the server's window was open, and another number of \
+             connections moves as much",
+            cell.id,
+            text::percent(load),
+        ),
+        counter: "limited times of the sender (TCP_INFO), rates of the path",
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
-use crate::method::loss::{self, LossLaw, StarvedConnections};
+use crate::method::loss::{self, LossLaw};
 use crate::method::one_more::{ExtraConnection, one_more_connection};
 use crate::method::{self, given, network, proxy, scope};
 use crate::text;
@@ -63,7 +63,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     if limits && more.is_some_and(|more| more.helps() && !method::is_single(cell)) {
         return None; // What one more connection adds, the wire had to spare.
     }
-    let starved = StarvedConnections::new(cell, more).filter(|_| !view.passes_proxy(cell));
+    let starved = loss::starved(view, cell, more);
     if limits && starved.is_some() {
         return None; // The stream lost as much: both show what loss leaves, and no full wire.
     }

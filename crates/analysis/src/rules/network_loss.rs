@@ -3,7 +3,7 @@
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::facts::time_per_op_s;
-use crate::method::loss::{self, HARMLESS_RATIO, LossLaw, StarvedConnections};
+use crate::method::loss::{self, HARMLESS_RATIO, LossLaw};
 use crate::method::one_more::{ExtraConnection, one_more_connection};
 use crate::method::{self, network};
 use crate::summary::{TCP_RETRANSMIT_COUNT, TCP_SEGMENT_COUNT};
@@ -31,7 +31,8 @@ pub(super) static RULE: Rule = Rule {
                  window of each connection. It limits where the path moves nearly what a raw stream moved, or each \
                  connection moves what the loss formula allows, one more connection is faster, and no window limited \
                  the stream; otherwise it is only reported. Where a hundredth or more is sent again and no queue stands before the \
-                 wire, it limits also where chance hides what one more connection gains. Requests of at most 64 KiB wait for the timer that sends \
+                 wire, it limits also where chance hides what one more connection gains, unless twice as many connections move \
+                 less than half as much again. Requests of at most 64 KiB wait for the timer that sends \
                  a lost segment again: it limits them where the mean is above the median by half of the mean or more, and \
                  the timers explain that. With a proxy the worse leg counts, the loss formula is \
                  not applied, and only a share of zero is harmless.",
@@ -108,7 +109,7 @@ fn starved(
     cell: &CellSummary,
     more: Option<ExtraConnection<'_>>,
 ) -> Option<SegmentVerdict> {
-    let found = StarvedConnections::new(cell, more).filter(|_| !view.passes_proxy(cell))?;
+    let found = loss::starved(view, cell, more)?;
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::Utilisation, 1.0);
     let verdict = SegmentVerdict { severity: Severity::Warning, ..verdict }.without_used();
     let text = format!("{}: {}", cell.id, found.text());

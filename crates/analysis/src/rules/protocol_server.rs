@@ -100,7 +100,8 @@ fn many(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option<S
 
 /// Whether requests spend half of their time or more between client and server: hot blocks do too, and show no server.
 fn mostly_travels(cell: &CellSummary) -> bool {
-    let share = protocol::network_s(cell).zip(time_per_op_s(cell)).and_then(|(way_s, all_s)| ratio(way_s, all_s));
+    let share =
+        protocol::network_s(cell).zip(time_per_op_s(cell)).and_then(|(way_s, all_s)| ratio(way_s, all_s));
     share.is_some_and(|share| share >= DOMINANT_RATIO)
 }
 

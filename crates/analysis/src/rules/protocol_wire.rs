@@ -19,12 +19,12 @@ pub(super) static RULE: Rule = Rule {
                  each reply at its own rate, however slowly the server makes replies: it is full where nine of ten long \
                  replies arrive no faster than all of them together, and has room where they arrive much faster. For \
                  writes it is full where data was on the way nearly all of the time, the server's window was open, and \
-                 the round trip had grown by queues. Smaller requests are compared with the rate of the loads that \
+                 the round trip had grown by queues or twice as many connections move no more. Smaller requests are compared with the rate of the loads that \
                  filled it. Nothing is said where twice as many connections are faster. A server that sends no faster \
                  than this would look the same, which limits the confidence.",
     formula: "reads: rate >= 0.8 x the 90th percentile of (bytes of a reply / time from its first to its last byte), \
               cleared under 0.7 x; writes: (busy - receive-window-limited) / elapsed >= 0.8 and smoothed round trip >= \
-              1.5 x the smallest; one in flight: block / rate of the full wire >= half of the time of one request",
+              1.5 x the smallest, or twice the connections < 1.5 x the rate; one in flight: block / rate of the full wire >= half of the time of one request",
     source: "Packet dispersion: Dovrolis, Ramanathan, Moore, Packet-Dispersion Techniques and a Capacity-Estimation \
              Methodology, IEEE/ACM Transactions on Networking 12 (2004); TCP_INFO's limited times, RFC 4898",
     example: "1 MiB reads, 16 in flight: 94.1 Mbit/s in all, and nine of ten replies arrive at no more than 97 Mbit/s",
@@ -110,5 +110,30 @@ mod tests {
                 closed.diagnosis.limiting
             );
         }
+    }
+
+    #[test]
+    fn writers_without_a_round_trip_that_share_one_rate_name_the_wire() {
+        // Each request has its own connection, which is new or closed when its round trip is read.
+        for queued in [0.0, 1.1] {
+            let summary = spoken(|cell| cell.arrival(4.0).sender(1.0, 0.0, queued));
+            assert_eq!(with_more_connections(summary), [Segment::NetworkBandwidth]);
+        }
+    }
+
+    /// What limits bulk writes where four times as many connections move as much, and nothing else says that it is the wire.
+    fn with_more_connections(mut summary: narrows_model::Summary) -> Vec<Segment> {
+        assert!(!named(&summary, "bulk write").contains(&Segment::NetworkBandwidth));
+        let view = SummaryView::new(&summary);
+        let bulk =
+            view.regimes().into_iter().map(|regime| regime.cell).find(|cell| {
+                !crate::facts::reads(cell.op) && !method::is_single(cell) && !cell.is_small_block()
+            });
+        let mut more = bulk.unwrap().clone();
+        more.requested.workers *= 4;
+        more.id.push_str("/w4");
+        summary.cells.push(more);
+        summary.diagnosis = crate::diagnose(&summary);
+        named(&summary, "bulk write")
     }
 }
