@@ -20,6 +20,7 @@ pub(crate) mod protocol;
 pub(crate) mod proxy;
 pub(crate) mod saturation;
 pub(crate) mod scope;
+pub(crate) mod server_parts;
 pub(crate) mod shares;
 pub(crate) mod think;
 pub(crate) mod time;

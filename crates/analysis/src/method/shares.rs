@@ -94,9 +94,14 @@ fn part(segment: Segment, share: f64, what: &'static str) -> Option<TimePart> {
 /// other programs: in the proportion in which they kept the machine busy.
 fn cpu_shares(cell: &CellSummary, shares: &TimeShares) -> (f64, f64) {
     let waiting = shares.cpu_wait_ratio.unwrap_or(0.0);
-    let of_client = cell.foreign_cpu.iter().find(|load| load.roles.contains(&Role::Client));
-    let foreign = of_client.and_then(|load| ratio(load.used_cpus, load.busy_cpus)).unwrap_or(0.0).min(1.0);
+    let foreign = others_ratio(cell, Role::Client);
     (shares.on_cpu_ratio() + waiting * (1.0 - foreign), waiting * foreign)
+}
+
+/// The share of a machine's busy CPU time that other programs used, by the role that it has; 0 where that is not known.
+pub(crate) fn others_ratio(cell: &CellSummary, role: Role) -> f64 {
+    let of_role = cell.foreign_cpu.iter().find(|load| load.roles.contains(&role));
+    of_role.and_then(|load| ratio(load.used_cpus, load.busy_cpus)).unwrap_or(0.0).min(1.0)
 }
 
 /// The time on a CPU, split into copies and the file system for a load through the page cache.
