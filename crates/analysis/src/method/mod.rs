@@ -16,6 +16,7 @@ pub(crate) mod given;
 pub(crate) mod loss;
 pub(crate) mod network;
 pub(crate) mod one_more;
+pub(crate) mod past_cache;
 pub(crate) mod protocol;
 pub(crate) mod proxy;
 pub(crate) mod saturation;

@@ -2,6 +2,7 @@
 
 use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
 use crate::case::Cases;
+use crate::method::past_cache;
 use crate::method::shares::{self, TimePart};
 use crate::text;
 use crate::thresholds::{INFERRED_CONFIDENCE, LARGE_PART_RATIO, MOSTLY_EXPLAINED_RATIO};
@@ -49,7 +50,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Vec<SegmentVerdict> {
     let is_large = |part: &&TimePart| part.share >= LARGE_PART_RATIO;
     let mut verdicts: Vec<SegmentVerdict> = Vec::new();
     if explained >= MOSTLY_EXPLAINED_RATIO {
-        verdicts.extend(parts.iter().filter(is_large).map(|part| limits(cell, part)));
+        verdicts.extend(parts.iter().filter(is_large).map(|part| limits(view, cell, part)));
     }
     verdicts.extend(
         parts
@@ -60,12 +61,14 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Vec<SegmentVerdict> {
     verdicts
 }
 
-fn limits(cell: &CellSummary, part: &TimePart) -> SegmentVerdict {
+fn limits(view: &SummaryView<'_>, cell: &CellSummary, part: &TimePart) -> SegmentVerdict {
     let gain = ratio(1.0, 1.0 - part.share);
-    verdict(cell, part, Stance::Limits)
+    let verdict = verdict(cell, part, Stance::Limits)
         .with_tier(Tier::Spent)
         .with_relief_gain(gain)
-        .with_confidence_max(INFERRED_CONFIDENCE)
+        .with_confidence_max(INFERRED_CONFIDENCE);
+    let is_of_cache = matches!(part.segment, Segment::ClientMemory | Segment::ClientFilesystem);
+    if is_of_cache { past_cache::with_device(view, cell, verdict) } else { verdict }
 }
 
 fn clears(cell: &CellSummary, part: &TimePart) -> SegmentVerdict {
