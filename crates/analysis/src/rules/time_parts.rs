@@ -23,7 +23,8 @@ pub(super) static RULE: Rule = Rule {
                  many bytes, and the file system's (with the system calls) for the rest; past the page cache it is the \
                  client's CPU. Behind a daemon on this machine (FUSE) the time that nothing else explains is the \
                  daemon's, with what that waits for and the device of a folder that it passes on does not explain. On a file \
-                 system in memory the threads of several workers have nothing to be blocked on but its locks, and that time is the file system's. Each part of 30 % or more is named with its share and the most that its removal gains. \
+                 system in memory the threads of several workers have nothing to be blocked on but its locks, and that time is the file system's, or \
+                 other programs' as far as threads that were not blocked waited for these. Each part of 30 % or more is named with its share and the most that its removal gains. \
                  Nothing is named where more than a fifth of the time is explained by none of them. The device is its \
                  bandwidth where the bytes that it moved while it was busy come to what it reaches alone. A file system \
                  whose part is below 30 % is cleared.",
@@ -182,6 +183,32 @@ mod tests {
         let text = &locked.diagnosis.limiting[0].evidence[0].text;
         assert!(text.contains("waited for one another") && text.contains("95 % of the time"), "{text}");
         assert_eq!(named(&of(1), "bulk"), [Segment::Unknown], "one has nobody to wait for");
+    }
+
+    #[test]
+    fn locks_of_threads_that_wait_for_other_programs_are_these_programs_time() {
+        use narrows_model::summary::ForeignLoad;
+        let of = |used_cpus: f64| {
+            let change = |cell: &mut CellSummary| {
+                cell.requested.workers = 16;
+                let shares = cell.time_shares.as_mut().unwrap();
+                (shares.cpu_wait_ratio, shares.other_ratio) = (Some(0.3), 0.65);
+                cell.foreign_cpu = vec![ForeignLoad {
+                    roles: vec![Role::Client],
+                    machine_cpus: 2.0,
+                    busy_cpus: 2.0,
+                    used_cpus,
+                    stolen_cpus: 0.0,
+                    programs: Vec::new(),
+                }];
+            };
+            let mut summary = machine(0.05, None, change);
+            with_copies(&mut summary, 0.0);
+            named(&on_path(PathKind::Memory, summary), "bulk")
+        };
+        // Of what is not blocked, 0.3 x 0.9 of 0.35 waits for others.
+        assert_eq!(of(1.8), [Segment::HostCpu]);
+        assert_eq!(of(0.2), [Segment::ClientFilesystem]);
     }
 
     #[test]
