@@ -38,7 +38,8 @@ pub(crate) fn wait_shares(cell: &CellSummary, load: &ForeignLoad) -> Option<Wait
     )
 }
 
-fn runs_out_of_quota(cpu: &RoleCpu) -> bool {
+/// Whether a role's quota ran out in half of its periods: then it is what the role's threads waited for.
+pub(crate) fn runs_out_of_quota(cpu: &RoleCpu) -> bool {
     cpu.throttled_period_ratio.is_some_and(|share| share >= DOMINANT_RATIO)
 }
 

@@ -239,6 +239,11 @@ pub(crate) fn more_connections(view: &SummaryView<'_>, cell: &CellSummary) -> Op
 /// Whether more connections, with as many requests in flight on each, gain less than half of what as many requests over
 /// twice as many connections gained: what one connection limits, more of them would raise by as much at least, so that the
 /// gain was one of a window, and what all connections share is full.
+///
+/// A wider load that moves clearly less than the load itself shows no such thing: what all connections share would move as much
+/// as before. More requests than the server serves well took the rest (its requests take longer by more than their number),
+/// whatever limited before. And of several wider loads the one that gains the most counts: one that repeats the gain is not
+/// refuted by one that is wider still.
 pub(crate) fn is_gain_of_chance(view: &SummaryView<'_>, cell: &CellSummary, gain: RateGain) -> bool {
     let connections = |cell: &CellSummary| u64::from(cell.requested.workers) * u64::from(cell.clients);
     let depth = |cell: &CellSummary| cell.in_flight.configured / connections(cell).max(1);
@@ -246,9 +251,11 @@ pub(crate) fn is_gain_of_chance(view: &SummaryView<'_>, cell: &CellSummary, gain
         other.cut == Cut::Path
             && (other.op, other.block_bytes, depth(other)) == (cell.op, cell.block_bytes, depth(cell))
             && connections(other) > connections(cell)
+            && !RateGain::between(other, cell).is_some_and(RateGain::is_real)
     };
     let wider = view.summary.cells.iter().filter(is_wider).filter_map(|other| RateGain::between(cell, other));
-    wider.map(|wider| wider.ratio - 1.0).any(|added| added < (gain.ratio - 1.0) / 2.0)
+    let most = wider.map(|wider| wider.ratio - 1.0).reduce(f64::max);
+    most.is_some_and(|added| added < (gain.ratio - 1.0) / 2.0)
 }
 
 /// Whether more connections moved clearly more under this load, and not by chance.

@@ -17,6 +17,9 @@ use narrows_model::{Cut, Segment};
 const DAEMON_TIME: &str =
     "the load waited for the process that serves the file system (FUSE), and for what it waits for,";
 
+/// What the load's threads, or those that they waited for, waited for.
+const OTHERS_TIME: &str = "other programs used the CPUs that the load was ready for";
+
 /// What threads wait for on a file system without a device, which has nothing else to wait for.
 const LOCK_TIME: &str =
     "the load's threads waited for one another in the file system, whose writes lock the file,";
@@ -45,7 +48,7 @@ pub(crate) fn parts(view: &SummaryView<'_>, cell: &CellSummary) -> Option<Vec<Ti
     let shares = cell.time_shares?;
     let (own, others) = cpu_shares(cell, &shares);
     let mut parts = on_cpu(view, cell, own);
-    parts.extend(part(Segment::HostCpu, others, "other programs used the CPUs that the load was ready for"));
+    parts.extend(part(Segment::HostCpu, others, OTHERS_TIME));
     parts.extend(part(Segment::ClientCpu, shares.throttled_ratio.unwrap_or(0.0), "a quota stopped the load"));
     let device = shares.device_ratio.unwrap_or(0.0);
     parts.extend(part(
@@ -58,7 +61,10 @@ pub(crate) fn parts(view: &SummaryView<'_>, cell: &CellSummary) -> Option<Vec<Ti
         parts.extend(part(Segment::ClientDaemon, shares.other_ratio, DAEMON_TIME));
     }
     if is_on_memory(&view.summary.hosts, cell) && cell.requested.workers > 1 {
-        add_locks(&mut parts, shares.other_ratio);
+        // Who has a lock is on a CPU or waits for one, as the others are that were not blocked by it.
+        let foreign = ratio(others, own + others).unwrap_or(0.0);
+        add_locks(&mut parts, shares.other_ratio * (1.0 - foreign));
+        add_waits(&mut parts, shares.other_ratio * foreign);
     }
     parts.sort_by(|a, b| b.share.total_cmp(&a.share));
     Some(parts)
@@ -72,6 +78,14 @@ fn add_locks(parts: &mut Vec<TimePart>, share: f64) {
             own.share += share;
         }
         None => parts.extend(part(Segment::ClientFilesystem, share, LOCK_TIME)),
+    }
+}
+
+/// Adds the time in which threads were blocked by locks of threads that waited for other programs.
+fn add_waits(parts: &mut Vec<TimePart>, share: f64) {
+    match parts.iter_mut().find(|part| part.segment == Segment::HostCpu) {
+        Some(others) => others.share += share,
+        None => parts.extend(part(Segment::HostCpu, share, OTHERS_TIME)),
     }
 }
 
@@ -94,9 +108,14 @@ fn part(segment: Segment, share: f64, what: &'static str) -> Option<TimePart> {
 /// other programs: in the proportion in which they kept the machine busy.
 fn cpu_shares(cell: &CellSummary, shares: &TimeShares) -> (f64, f64) {
     let waiting = shares.cpu_wait_ratio.unwrap_or(0.0);
-    let of_client = cell.foreign_cpu.iter().find(|load| load.roles.contains(&Role::Client));
-    let foreign = of_client.and_then(|load| ratio(load.used_cpus, load.busy_cpus)).unwrap_or(0.0).min(1.0);
+    let foreign = others_ratio(cell, Role::Client);
     (shares.on_cpu_ratio() + waiting * (1.0 - foreign), waiting * foreign)
+}
+
+/// The share of a machine's busy CPU time that other programs used, by the role that it has; 0 where that is not known.
+pub(crate) fn others_ratio(cell: &CellSummary, role: Role) -> f64 {
+    let of_role = cell.foreign_cpu.iter().find(|load| load.roles.contains(&role));
+    of_role.and_then(|load| ratio(load.used_cpus, load.busy_cpus)).unwrap_or(0.0).min(1.0)
 }
 
 /// The time on a CPU, split into copies and the file system for a load through the page cache.

@@ -64,6 +64,11 @@ impl ImaginedCell {
         self.summary.cut == Cut::Path
     }
 
+    /// Whether it is the device alone under the load of this cell of the path.
+    pub(super) fn is_device_under(&self, path: &str) -> bool {
+        self.summary.cut == Cut::LocalDevice && self.concerns(path)
+    }
+
     /// Whether the verdict on the load of this cell of the path may rest on it.
     pub(super) fn concerns(&self, path: &str) -> bool {
         self.paths.iter().any(|(known, _)| known == path)

@@ -14,11 +14,16 @@ use crate::case::Cases;
 use crate::diagnose::{RuleVerdict, evaluate_rules, rank};
 use crate::thresholds::ELIMINATED_CONFIDENCE;
 use crate::verdict::{Stance, Tier};
+use crate::view::{Regime, RegimeKind};
 use imagined::{ImaginedCell, Outcome};
+use narrows_model::workload::Access;
 use narrows_model::{Cell, Cut, Segment, Summary};
 
 /// From this probability on that a cell changes the verdict on a load, the load is not decided.
 const CHANGE_MIN: f64 = 0.1;
+/// What the device alone is worth under a bulk load that the page cache serves: it changes no verdict there, and it is what the
+/// cache's rate is to be read beside.
+const BESIDE_CACHE: f64 = CHANGE_MIN;
 /// Share of what is known of a load by elimination that each cut adds, where no single one of them would change it.
 const ELIMINATION_SHARE: f64 = 0.1;
 /// The same where the verdict would be another one without it.
@@ -91,7 +96,9 @@ pub fn outlook(summary: &Summary, left: &[Cell]) -> Outlook {
             if cell.refines() && has_open_cut {
                 continue;
             }
-            let change = scene.change(cell);
+            let beside =
+                if load.is_cached_bulk && cell.is_device_under(&load.cell) { BESIDE_CACHE } else { 0.0 };
+            let change = scene.change(cell).max(beside);
             if change >= CHANGE_MIN {
                 is_decided = false;
                 has_open_cut |= !cell.refines();
@@ -122,13 +129,15 @@ struct LoadVerdict {
     confidence: f64,
     /// Whether a resource at its limit, or what makes all of these void, is named.
     is_full: bool,
+    /// Whether it is a bulk load through the page cache, and named is what happens on the client.
+    is_cached_bulk: bool,
 }
 
 fn verdicts(summary: &Summary) -> Vec<LoadVerdict> {
     let cases = Cases::of_run(summary);
     let Some(view) = cases.view() else { return Vec::new() };
     let evaluated = evaluate_rules(&cases);
-    let of_regime = |regime: &crate::view::Regime<'_>| {
+    let of_regime = |regime: &Regime<'_>| {
         let ranked = rank::rank(&cases, cases.find(&regime.cell.id)?, &evaluated)?;
         let first = ranked.named.first()?;
         Some(LoadVerdict {
@@ -138,9 +147,17 @@ fn verdicts(summary: &Summary) -> Vec<LoadVerdict> {
             named: ranked.named.iter().map(|named| named.segment).collect(),
             confidence: first.confidence,
             is_full: is_full(&regime.cell.id, &evaluated),
+            is_cached_bulk: is_cached_bulk(regime, first.segment),
         })
     };
     view.regimes().iter().filter_map(of_regime).collect()
+}
+
+/// Whether a bulk load is served through the page cache, and `named` is a part of the client: then its rate is no device's.
+fn is_cached_bulk(regime: &Regime<'_>, named: Segment) -> bool {
+    regime.kind == RegimeKind::Bulk
+        && regime.cell.requested.access == Access::Buffered
+        && named.is_within(Segment::Client)
 }
 
 /// Whether a resource is known to be at its limit under the load. What a comparison leaves alone as the limit is not: beside

@@ -28,3 +28,30 @@ fn a_proxy_past_which_the_path_is_faster_is_not_decided_before_the_stream_to_it_
     assert_eq!((load.segment, load.is_decided), (Segment::ProxyQueue, false), "{seen:#?}");
     assert!(seen.values[0] >= CHANGE_MIN);
 }
+
+#[test]
+fn the_device_under_a_bulk_load_that_the_page_cache_serves_is_measured_before_the_load_is_decided() {
+    use narrows_model::workload::Access;
+    let device = |access| {
+        let mut summary = crate::testing::builtin("local-ssd");
+        summary.cells.retain(|cell| cell.cut != Cut::LocalDevice);
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+            cell.requested.access = access;
+            // A thousandth of the bytes reach the device.
+            cell.bytes.device = Some(Bytes(cell.bytes.application.0 / 1000));
+        }
+        summary.diagnosis = crate::diagnose(&summary);
+        let plan =
+            crate::testing::plan(&crate::testing::machine("local-ssd"), crate::testing::Grid::default());
+        let is_left = |cell: &&Cell| cell.cut == Cut::LocalDevice && cell.workload.op == Op::Read;
+        let left: Vec<Cell> = plan.cells.iter().filter(is_left).cloned().collect();
+        let seen = outlook(&summary, &left);
+        let bulk = seen.loads.iter().find(|load| load.name.starts_with("bulk read")).unwrap().clone();
+        let best = seen.best(&left, |_| true).map(|best| left[best].id.0.clone());
+        (bulk.segment, bulk.is_decided, best)
+    };
+    let (segment, is_decided, best) = device(Access::Buffered);
+    assert_eq!((segment, is_decided), (Segment::ClientCache, false));
+    assert!(best.is_some_and(|best| best.contains("read/1MiB")), "its own load's comes first");
+    assert!(device(Access::Direct).1, "past the page cache nothing is read beside it");
+}

@@ -5,7 +5,7 @@ use crate::case::Cases;
 use crate::case::table::ObservationTable;
 use crate::facts::{is_behind_daemon, path_or_only};
 use crate::method::cache::{self, CacheBytes, CountingPoint};
-use crate::method::{self, EvidenceSource, device, given};
+use crate::method::{self, EvidenceSource, device, given, past_cache};
 use crate::text;
 use crate::thresholds::RAISED_RATIO;
 use crate::view::SummaryView;
@@ -23,8 +23,9 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::ClientCache,
     title: "served by the client's cache",
     definition: "Less than half of the application's bytes reached the wire (or, on a local path, the device) in the \
-                 same interval, or the rate is above the declared speed of the link. The figure shows memory; the \
-                 storage behind it was not measured. Writes stay in the cache until it must be written back. In an \
+                 same interval, or the rate is above the declared speed of the link. The figure shows memory, and not the \
+                 storage behind it; of a folder here the verdict says what the device alone moves past the page cache (O_DIRECT), where \
+                 that was measured. Writes stay in the cache until it must be written back. In an \
                  observation file a rate above a declared ceiling makes this certain, above a measured one probable, \
                  because a measured ceiling is a lower bound; writes that were not at a local device are acknowledged \
                  early (early-acknowledgement).",
@@ -64,7 +65,12 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     };
     let counted = CacheBytes { above: cell.bytes.application, said: cache::application(cell), below, place };
     let shown = EvidenceSource { counter: cache::counter(cell), command: &command };
-    cache::served(RULE.segment, &cell.id, &counted, shown)
+    let verdict = cache::served(RULE.segment, &cell.id, &counted, shown)?;
+    Some(if verdict.stance == Stance::Limits {
+        past_cache::with_device(view, cell, verdict)
+    } else {
+        verdict
+    })
 }
 
 /// Bytes counted below the cache, or its hits. Writes that were not at a local device have a rule for themselves.
@@ -148,6 +154,17 @@ mod tests {
             let summary = measured(&profile, Grid { access: Access::Buffered, ..Grid::default() });
             assert_eq!(named(&summary, "bulk read")[0], Segment::ClientCache);
             assert_eq!(named(&summary, "bulk write")[0], Segment::DeviceBandwidth);
+            let read = summary.diagnosis.limiting.iter().find(|entry| entry.regime.starts_with("bulk read"));
+            let says_device = |evidence: &&narrows_model::diagnosis::Evidence| {
+                evidence.text.contains("through the page cache; past it (O_DIRECT) the device alone moves ")
+            };
+            assert!(read.unwrap().evidence.iter().any(|one| says_device(&one)), "{read:#?}");
+            // Of the device alone nothing is said where it was not measured.
+            let mut unmeasured = summary.clone();
+            unmeasured.cells.retain(|cell| cell.cut != narrows_model::Cut::LocalDevice);
+            let diagnosis = crate::diagnose(&unmeasured);
+            assert_eq!(diagnosis.limiting[0].segment, Segment::ClientCache);
+            assert!(!diagnosis.limiting[0].evidence.iter().any(|one| says_device(&one)));
         }
 
         #[test]

@@ -54,6 +54,7 @@ mod server_commit;
 mod server_cpu;
 mod server_protocol;
 mod server_threads;
+mod server_time_parts;
 mod short_run;
 mod stripe_bus;
 mod think_time;
@@ -155,6 +156,7 @@ pub(crate) static RULES: &[&Rule] = &[
     &protocol_cache::RULE,
     &protocol_commit::RULE,
     &protocol_device::RULE,
+    &server_time_parts::RULE,
     // new rule: entry
     &operations_failed::RULE,
     &short_run::RULE,

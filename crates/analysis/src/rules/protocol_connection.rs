@@ -19,7 +19,8 @@ pub(super) static RULE: Rule = Rule {
                  spread over twice as many connections, move clearly more: what all connections share has room, and one \
                  connection's window, its slots or the server's thread for it has none. Which of these is not seen, \
                  which limits the confidence. Where more connections, with as many requests on each, gain less than half \
-                 as much, the gain was one of a window and clears it. Where each request has a connection of its own \
+                 as much at their best, the gain was one of a window and clears it; not so where they move clearly less than the load \
+                 itself, for then the server has more requests than it serves well. Where each request has a connection of its own \
                  (S3), more of them only clear it. Nothing is said where one connection moves hot blocks clearly faster, or where each \
                  write waits for its commit.",
     formula: "rate over twice the connections, as many in flight >= 1.1 x rate, and above two standard errors; rate \
@@ -85,8 +86,8 @@ mod tests {
         assert_eq!(named(&behind, "bulk read and write"), [Segment::Device]);
     }
 
-    /// A summary where twice the connections gained 1.4 times the rate, and a connection more, as deep, `gain` times.
-    fn with_another_connection(gain: f64) -> narrows_model::Summary {
+    /// A summary where twice the connections gained 1.4 times the rate, and two and more connections, as deep each, these.
+    fn with_wider_loads(gains: &[f64]) -> narrows_model::Summary {
         let mut summary = spoken(|cell| cell.arrival(4.0).over_more_connections(1.4));
         let is_gained = |cell: &&CellSummary| cell.cut == narrows_model::Cut::MoreConnections;
         let block = summary.cells.iter().find(is_gained).unwrap().block_bytes;
@@ -95,13 +96,16 @@ mod tests {
                 && cell.block_bytes == block
                 && cell.in_flight.configured == 16
         };
-        let wider: Vec<CellSummary> = summary.cells.iter().filter(bulk).cloned().collect();
-        for mut cell in wider {
-            cell.id = cell.id.replace("/c1", "/w2/c1");
-            cell.requested.workers *= 2;
-            (cell.queue_depth, cell.in_flight.configured) = (cell.queue_depth * 2, 32);
-            cell.rate_bytes_per_s.as_mut().unwrap().0 *= gain;
-            summary.cells.push(cell);
+        let plain: Vec<CellSummary> = summary.cells.iter().filter(bulk).cloned().collect();
+        for (workers, gain) in (2_u32..).zip(gains) {
+            for mut cell in plain.iter().cloned() {
+                cell.id = cell.id.replace("/c1", &format!("/w{workers}/c1"));
+                cell.requested.workers *= workers;
+                cell.queue_depth *= u64::from(workers);
+                cell.in_flight.configured *= u64::from(workers);
+                cell.rate_bytes_per_s.as_mut().unwrap().0 *= gain;
+                summary.cells.push(cell);
+            }
         }
         summary.diagnosis = crate::diagnose(&summary);
         summary
@@ -109,10 +113,19 @@ mod tests {
 
     #[test]
     fn a_gain_that_one_more_connection_does_not_repeat_is_one_of_chance() {
-        assert_eq!(named(&with_another_connection(1.8), "bulk read"), [Segment::ClientConnection]);
-        for gain in [0.9, 1.15] {
-            let by_chance = named(&with_another_connection(gain), "bulk read");
+        assert_eq!(named(&with_wider_loads(&[1.8]), "bulk read"), [Segment::ClientConnection]);
+        for gain in [0.95, 1.15] {
+            let by_chance = named(&with_wider_loads(&[gain]), "bulk read");
             assert_eq!(by_chance, [Segment::Server], "{gain}");
+        }
+    }
+
+    #[test]
+    fn a_wider_load_that_overloads_the_server_does_not_clear_the_connection() {
+        // Twice the requests at three quarters of the rate: each takes 2.7 times as long.
+        for gains in [&[0.75][..], &[1.8, 0.75], &[1.5, 1.1]] {
+            let limited = named(&with_wider_loads(gains), "bulk read");
+            assert_eq!(limited, [Segment::ClientConnection], "{gains:?}");
         }
     }
 

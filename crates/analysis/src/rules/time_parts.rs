@@ -2,6 +2,7 @@
 
 use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
 use crate::case::Cases;
+use crate::method::past_cache;
 use crate::method::shares::{self, TimePart};
 use crate::text;
 use crate::thresholds::{INFERRED_CONFIDENCE, LARGE_PART_RATIO, MOSTLY_EXPLAINED_RATIO};
@@ -22,7 +23,8 @@ pub(super) static RULE: Rule = Rule {
                  many bytes, and the file system's (with the system calls) for the rest; past the page cache it is the \
                  client's CPU. Behind a daemon on this machine (FUSE) the time that nothing else explains is the \
                  daemon's, with what that waits for and the device of a folder that it passes on does not explain. On a file \
-                 system in memory the threads of several workers have nothing to be blocked on but its locks, and that time is the file system's. Each part of 30 % or more is named with its share and the most that its removal gains. \
+                 system in memory the threads of several workers have nothing to be blocked on but its locks, and that time is the file system's, or \
+                 other programs' as far as threads that were not blocked waited for these. Each part of 30 % or more is named with its share and the most that its removal gains. \
                  Nothing is named where more than a fifth of the time is explained by none of them. The device is its \
                  bandwidth where the bytes that it moved while it was busy come to what it reaches alone. A file system \
                  whose part is below 30 % is cleared.",
@@ -49,7 +51,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Vec<SegmentVerdict> {
     let is_large = |part: &&TimePart| part.share >= LARGE_PART_RATIO;
     let mut verdicts: Vec<SegmentVerdict> = Vec::new();
     if explained >= MOSTLY_EXPLAINED_RATIO {
-        verdicts.extend(parts.iter().filter(is_large).map(|part| limits(cell, part)));
+        verdicts.extend(parts.iter().filter(is_large).map(|part| limits(view, cell, part)));
     }
     verdicts.extend(
         parts
@@ -60,12 +62,14 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Vec<SegmentVerdict> {
     verdicts
 }
 
-fn limits(cell: &CellSummary, part: &TimePart) -> SegmentVerdict {
+fn limits(view: &SummaryView<'_>, cell: &CellSummary, part: &TimePart) -> SegmentVerdict {
     let gain = ratio(1.0, 1.0 - part.share);
-    verdict(cell, part, Stance::Limits)
+    let verdict = verdict(cell, part, Stance::Limits)
         .with_tier(Tier::Spent)
         .with_relief_gain(gain)
-        .with_confidence_max(INFERRED_CONFIDENCE)
+        .with_confidence_max(INFERRED_CONFIDENCE);
+    let is_of_cache = matches!(part.segment, Segment::ClientMemory | Segment::ClientFilesystem);
+    if is_of_cache { past_cache::with_device(view, cell, verdict) } else { verdict }
 }
 
 fn clears(cell: &CellSummary, part: &TimePart) -> SegmentVerdict {
@@ -179,6 +183,32 @@ mod tests {
         let text = &locked.diagnosis.limiting[0].evidence[0].text;
         assert!(text.contains("waited for one another") && text.contains("95 % of the time"), "{text}");
         assert_eq!(named(&of(1), "bulk"), [Segment::Unknown], "one has nobody to wait for");
+    }
+
+    #[test]
+    fn locks_of_threads_that_wait_for_other_programs_are_these_programs_time() {
+        use narrows_model::summary::ForeignLoad;
+        let of = |used_cpus: f64| {
+            let change = |cell: &mut CellSummary| {
+                cell.requested.workers = 16;
+                let shares = cell.time_shares.as_mut().unwrap();
+                (shares.cpu_wait_ratio, shares.other_ratio) = (Some(0.3), 0.65);
+                cell.foreign_cpu = vec![ForeignLoad {
+                    roles: vec![Role::Client],
+                    machine_cpus: 2.0,
+                    busy_cpus: 2.0,
+                    used_cpus,
+                    stolen_cpus: 0.0,
+                    programs: Vec::new(),
+                }];
+            };
+            let mut summary = machine(0.05, None, change);
+            with_copies(&mut summary, 0.0);
+            named(&on_path(PathKind::Memory, summary), "bulk")
+        };
+        // Of what is not blocked, 0.3 x 0.9 of 0.35 waits for others.
+        assert_eq!(of(1.8), [Segment::HostCpu]);
+        assert_eq!(of(0.2), [Segment::ClientFilesystem]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Runs, sides made of them, and what `narrows compare` says of two sides.
 
 use narrows_lab::{Lab, narrows_bin};
+use narrows_testkit::statistics::verdicts::wilson;
 use serde_json::Value;
 use std::fmt;
 use std::os::unix::fs::symlink;
@@ -44,7 +45,8 @@ pub(crate) fn compared(lab: &Lab, a: &[PathBuf], b: &[PathBuf]) -> Value {
         .unwrap_or_else(|error| panic!("no JSON ({error}): {}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// What many comparisons came to.
+/// What many comparisons came to. Pairs that have runs in common are no independent tries: their intervals are wider than
+/// those that are printed.
 #[derive(Debug, Default)]
 #[allow(clippy::struct_field_names, reason = "counts end in count")]
 pub(crate) struct Verdicts {
@@ -85,14 +87,21 @@ impl Verdicts {
 
 impl fmt::Display for Verdicts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let interval = |count: usize| {
+            let [hits, all] = [count, self.pair_count].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+            let ends = wilson(hits, all).map(|end| format!("{:.1}", end * 100.0));
+            format!("95 % interval from {} to {} %", ends[0], ends[1])
+        };
         write!(
             f,
-            "{} of {} pairs with a difference ({} of {} loads), {} better, {} with a load that is the same",
+            "{} of {} pairs with a difference ({}; {} of {} loads), {} better ({}), {} with a load that is the same",
             self.decided_count,
             self.pair_count,
+            interval(self.decided_count),
             self.decided_load_count,
             self.load_count,
             self.better_count,
+            interval(self.better_count),
             self.same_count
         )
     }

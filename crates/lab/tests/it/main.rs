@@ -51,6 +51,7 @@ mod verdict_s3;
 mod verdict_server;
 mod verdict_server_cache;
 mod verdict_sharing;
+mod verdict_sshfs;
 mod verdict_storage;
 mod verdict_stripe;
 mod verdict_think;

@@ -8,6 +8,8 @@ use crate::support::{lab_with_disks, on_a_calm_machine};
 use narrows_lab::{DiskPlan, Lab};
 use narrows_model::{Cut, Op, Segment};
 
+const PARTS_CODE: &str = "server-time-in-parts";
+
 /// Checks the disk store of a server on a disk with the delays of `plan`.
 fn check_disk(lab: &Lab, plan: &DiskPlan, serve_words: &[&str], words: &str) -> Checked {
     let disks = lab.disks("delayed", plan).unwrap();
@@ -108,6 +110,29 @@ fn a_device_of_5_ms_a_read_limits_single_small_reads_by_its_latency() {
 }
 
 #[test]
+fn reads_of_4_ms_over_a_round_trip_of_2_5_ms_spend_their_time_in_both() {
+    on_a_calm_machine(|| {
+        const WAY_US: u64 = 1250;
+        /// Of four in flight each takes both, one after the other: a third of the time and more than half of it.
+        const READ_US: u64 = 4000;
+        let Some(lab) = lab_with_disks() else { return };
+        lab.host(2).unwrap().delay(WAY_US).unwrap();
+        let plan = DiskPlan { read_us: READ_US, at_once: 64, ..DiskPlan::PLAIN };
+        let words = "--op read --seconds 9 --cell-seconds 1.0 --block 4KiB --depth 4";
+        let checked = check_disk(&lab, &plan, &[], words);
+        let named = checked.limiting("random");
+        let of_parts = |entry: &&&narrows_model::Limiting| entry.codes.iter().any(|code| code == PARTS_CODE);
+        let segments: Vec<Segment> = named.iter().filter(of_parts).map(|entry| entry.segment).collect();
+        assert_eq!(segments, [Segment::Device, Segment::NetworkLatency], "{named:#?}");
+        let path = checked.path_cell(Op::Read, 4 << 10, 4);
+        let request_us = 4e6 / path.ops_per_s.unwrap().0;
+        assert!(request_us > (READ_US + 2 * WAY_US) as f64, "{request_us}");
+        let shares = path.server_shares.expect("the server counts the time of its workers");
+        assert!(shares.device_ratio.is_some_and(|share| share > 0.7), "{shares:?}");
+    });
+}
+
+#[test]
 #[ignore = "campaign: a variant of a proof that ./test makes"]
 fn reads_of_a_disk_without_delays_wait_for_neither_its_latency_nor_threads() {
     on_a_calm_machine(|| {
@@ -157,6 +182,9 @@ fn a_device_limited_to_400_operations_a_second_is_limited_by_these_at_any_block(
             Segment::ServerThreads,
             Segment::Unknown,
         ]);
+        let limiting = &checked.summary.diagnosis.limiting;
+        let names_parts = limiting.iter().flat_map(|entry| &entry.codes).any(|code| code == PARTS_CODE);
+        assert!(!names_parts, "what is full is named, and not what time is spent on: {limiting:#?}");
         for block in [4 << 10, 64 << 10] {
             let rate = checked.path_cell(Op::Read, block, 8).ops_per_s.unwrap().0;
             assert_within(rate, LIMIT_OPS_PER_S as f64, 0.15);

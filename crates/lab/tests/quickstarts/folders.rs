@@ -1,8 +1,8 @@
 //! Folders on file systems made for one try each: images on loop devices, memory, one layered over another, and one that a
 //! slow process serves.
 
+use narrows_lab::device_under;
 use narrows_lab::mounts::unmount_below;
-use narrows_model::Segment;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,22 +12,12 @@ const IMAGE_BYTES: u64 = 6 << 30;
 /// Has room for the files of a check, and leaves the rest of a machine of 8 GiB alone.
 const MEMORY_SIZE: &str = "size=3g";
 
-/// Stages of a folder's path that may limit it, as deep as they can be separated or wider; and other programs of the machine,
-/// where there are some.
-const CLIENT: [Segment; 7] = [
-    Segment::HostCpu,
-    Segment::Client,
-    Segment::ClientCpu,
-    Segment::ClientMemory,
-    Segment::ClientCache,
-    Segment::ClientFilesystem,
-    Segment::WorkloadConcurrency,
-];
-
 /// What serves a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum BehindFolder {
+pub(crate) enum BehindFolder {
+    /// The block device below it, or the CPU time that its data takes on the way.
     Device,
+    /// Nothing but CPU time.
     Memory,
     /// A process that lets no more than [`DAEMON_RATE`] pass.
     SlowDaemon,
@@ -40,7 +30,7 @@ const DAEMON_RATE: [&str; 2] = ["--read-rate=2M", "--write-rate=2M"];
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FolderKind {
     pub name: &'static str,
-    behind: BehindFolder,
+    pub behind: BehindFolder,
     mount: fn(&Path) -> Result<PathBuf, String>,
 }
 
@@ -72,40 +62,44 @@ impl FolderKind {
     pub(crate) fn make(&self, scratch: &Path) -> Result<MountedFolder, String> {
         let root = scratch.join("quickstart");
         fs::create_dir(&root).map_err(|error| error.to_string())?;
-        let mounted = MountedFolder { path: PathBuf::new(), root };
-        let path = (self.mount)(&mounted.root)?;
-        Ok(MountedFolder { path, root: mounted.into_root() })
+        let mut mounted = MountedFolder { path: PathBuf::new(), device: None, root };
+        mounted.path = (self.mount)(&mounted.root)?;
+        mounted.device = match self.behind {
+            BehindFolder::Memory => None,
+            _ => Some(device_of(&mounted.root)?),
+        };
+        Ok(mounted)
     }
+}
 
-    /// Whether `named` may be what limits this folder. A folder in memory has no device, and a slow daemon is all that limits.
-    pub(crate) fn may_be(&self, named: Segment) -> bool {
-        match self.behind {
-            BehindFolder::Device => CLIENT.contains(&named) || named.is_within(Segment::Device),
-            BehindFolder::Memory => CLIENT.contains(&named),
-            BehindFolder::SlowDaemon => named == Segment::ClientDaemon,
-        }
+/// The device by the kernel's name: that of the image in `root`, where there is one, else the one below `root`. What is mounted
+/// is not asked, for btrfs and overlay have numbers of their own.
+fn device_of(root: &Path) -> Result<String, String> {
+    let image = root.join("image");
+    if !image.exists() {
+        return device_under(root).map(|device| device.name).map_err(|error| error.to_string());
     }
+    let output = Command::new("losetup")
+        .args(["--noheadings", "--output", "NAME", "--associated"])
+        .arg(&image)
+        .output();
+    let text =
+        String::from_utf8_lossy(&output.map_err(|error| format!("losetup: {error}"))?.stdout).into_owned();
+    let name = text.trim().strip_prefix("/dev/").filter(|name| !name.is_empty());
+    name.map(str::to_owned).ok_or_else(|| format!("losetup knows no device of {}: {text}", image.display()))
 }
 
 /// A folder to check; unmounted and removed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct MountedFolder {
     pub path: PathBuf,
+    /// The block device behind it, by the kernel's name; `None` without one.
+    pub device: Option<String>,
     root: PathBuf,
-}
-
-impl MountedFolder {
-    /// Its root, which is not unmounted then.
-    fn into_root(mut self) -> PathBuf {
-        std::mem::take(&mut self.root)
-    }
 }
 
 impl Drop for MountedFolder {
     fn drop(&mut self) {
-        if self.root.as_os_str().is_empty() {
-            return;
-        }
         // Best effort: the lab that ends next unmounts and removes what is left.
         let _ = unmount_below(&self.root);
         let _ = fs::remove_dir_all(&self.root);

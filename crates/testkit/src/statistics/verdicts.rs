@@ -186,19 +186,25 @@ impl VerdictScore {
 }
 
 /// The lower end of Wilson's 95 % interval of a share; 0 without any.
+#[must_use]
+pub fn wilson_low(hits: u32, count: u32) -> f64 {
+    wilson(hits, count)[0]
+}
+
+/// Wilson's 95 % interval of a share, its lower and its upper end; 0 to 1 without any.
 ///
 /// # Source
 /// Wilson, J. American Statistical Association 22 (1927).
 #[must_use]
-pub fn wilson_low(hits: u32, count: u32) -> f64 {
+pub fn wilson(hits: u32, count: u32) -> [f64; 2] {
     const Z: f64 = 1.959_964;
     if count == 0 {
-        return 0.0;
+        return [0.0, 1.0];
     }
     let (n, share) = (f64::from(count), f64::from(hits) / f64::from(count));
     let centre = share + Z * Z / (2.0 * n);
     let spread = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
-    (centre - spread) / (1.0 + Z * Z / n)
+    [centre - spread, centre + spread].map(|end| (end / (1.0 + Z * Z / n)).clamp(0.0, 1.0))
 }
 
 #[cfg(test)]
@@ -211,6 +217,15 @@ mod tests {
         assert!((wilson_low(95, 100) - 0.888_249_6).abs() < 1e-6);
         assert!((wilson_low(10, 10) - 0.722_467_2).abs() < 1e-6);
         assert_eq!(wilson_low(0, 0).to_bits(), 0.0_f64.to_bits());
+    }
+
+    #[test]
+    fn wilsons_interval_of_a_few_hits_is_that_of_the_tables() {
+        // By the formula in exact fractions: 5 of 100 and its complement.
+        let ([low, high], [of_rest, to_rest]) = (wilson(5, 100), wilson(95, 100));
+        assert!((low - 0.021_543_7).abs() < 1e-6 && (high - 0.111_750_4).abs() < 1e-6, "{low} {high}");
+        assert!((1.0 - high - of_rest).abs() < 1e-12 && (1.0 - low - to_rest).abs() < 1e-12);
+        assert_eq!(wilson(0, 0).map(f64::to_bits), [0.0_f64, 1.0].map(f64::to_bits));
     }
 
     #[test]

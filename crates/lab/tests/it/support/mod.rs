@@ -9,6 +9,7 @@ pub(crate) mod loop_device;
 pub(crate) mod original;
 pub(crate) mod others;
 pub(crate) mod spoken;
+pub(crate) mod sshfs;
 pub(crate) mod strace;
 pub(crate) mod study;
 pub(crate) mod tgt;
@@ -44,6 +45,11 @@ pub(crate) fn lab_with_nfs() -> Option<Lab> {
 /// A lab that can have an iSCSI target; or nothing, as [`lab`].
 pub(crate) fn lab_with_iscsi() -> Option<Lab> {
     lab_with(&["tgtd", "tgtadm", "mkfs.ext4"])
+}
+
+/// A lab that can have a folder behind sshfs; or nothing, as [`lab`].
+pub(crate) fn lab_with_sshfs() -> Option<Lab> {
+    sshfs::sftp_server().map_or_else(|reason| lab_where(Err(reason)), |_| lab_with(&["sshfs", "socat"]))
 }
 
 /// A lab that can have block devices of its own; or nothing, as [`lab`].

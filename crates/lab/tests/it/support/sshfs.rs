@@ -1,0 +1,47 @@
+//! A folder of another host that `sshfs` serves here, without any sshd: `socat` starts the SFTP server for each connection.
+
+use crate::support::SOON;
+use narrows_lab::{Host, Lab, LabProcess};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where Debian, Fedora and Arch have the SFTP server of OpenSSH.
+const SERVERS: [&str; 3] =
+    ["/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server", "/usr/lib/ssh/sftp-server"];
+
+/// The SFTP server of OpenSSH on this machine; why there is none.
+pub(crate) fn sftp_server() -> Result<&'static str, String> {
+    let found = SERVERS.into_iter().find(|path| Path::new(path).exists());
+    found.ok_or_else(|| format!("it needs the SFTP server of OpenSSH, one of {}", SERVERS.join(", ")))
+}
+
+/// A mount of `sshfs`; unmounted when it is dropped, with which the daemon ends.
+pub(crate) struct SshfsMount {
+    point: PathBuf,
+    _server: LabProcess,
+}
+
+impl SshfsMount {
+    /// Makes `point`, and serves there what is in `backing`, from `server` to `client` over their links.
+    pub(crate) fn new(lab: &Lab, client: &Host, server: &Host, backing: &Path, point: &Path) -> Self {
+        const PORT: &str = "7022";
+        std::fs::create_dir(point).unwrap();
+        let mut listening = server.command("socat");
+        let address = format!("TCP-LISTEN:{PORT},bind={},reuseaddr,fork,nodelay", server.address());
+        listening.args(["-d", "-d", &address, &format!("EXEC:{}", sftp_server().unwrap())]);
+        let mut listening = lab.start("sftp", listening).unwrap();
+        listening.wait_for_line("listening on", SOON).unwrap();
+        let mut command = client.command("sshfs");
+        command.arg(format!("{}:{}", server.address(), backing.display())).arg(point);
+        command.args(["-o", &format!("directport={PORT}")]);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "sshfs serves nothing: {}", String::from_utf8_lossy(&output.stderr));
+        Self { point: point.to_owned(), _server: listening }
+    }
+}
+
+impl Drop for SshfsMount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.point).stderr(Stdio::null()).status();
+    }
+}
