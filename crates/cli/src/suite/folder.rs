@@ -128,7 +128,7 @@ fn prepare(
         fail_if: Vec::new(),
         output: output.clone(),
     };
-    check::prepare(&arguments, watch, console)
+    check::prepare(&arguments, 1, watch, console)
 }
 
 /// Fails where `dir` is no folder.
