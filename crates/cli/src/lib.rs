@@ -49,6 +49,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub use exit::{CommandFailure, EXIT_CODES, ExitCodeFacts};
+pub use narrows_engines::own_folders::keep_disks;
 pub use ranks::{RankJob, serve_rank};
 
 /// What a binary brings along. The plain binary brings nothing; others may add engines and coordinators.
