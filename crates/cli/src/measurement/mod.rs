@@ -171,6 +171,9 @@ pub(crate) fn run(
             context.console.say(&line);
         }
     }
+    if let Some(line) = crate::ranks::idle_ranks(spec.plan) {
+        context.console.say(&line);
+    }
     signals::end_preparation();
     let inventory = Inventory { ranks: ranks.to_vec(), ..spec.inventory.clone() };
     let writer = record(spec.plan, &inventory, context)?;
