@@ -49,6 +49,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub use exit::{CommandFailure, EXIT_CODES, ExitCodeFacts};
+pub use measurement::refusal_of_bytes;
 pub use narrows_engines::own_folders::keep_disks;
 pub use parallel_job::{JobRank, launched_rank};
 pub use ranks::{RankJob, serve_rank};

@@ -37,6 +37,7 @@ use narrows_study::PlannedCells;
 use std::path::PathBuf;
 
 pub(crate) use costs::check_costs;
+pub use costs::refusal_of_bytes;
 pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect, monitor};
 pub(crate) use folder::{
     PATHS_ALLOWED, PathFound, PathProblem, examine, examine_place, leftovers, look_at, machine, make,
