@@ -49,6 +49,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub use exit::{CommandFailure, EXIT_CODES, ExitCodeFacts};
+pub use measurement::refusal_of_bytes;
+pub use narrows_engines::own_folders::keep_disks;
+pub use parallel_job::{JobRank, launched_rank};
 pub use ranks::{RankJob, serve_rank};
 
 /// What a binary brings along. The plain binary brings nothing; others may add engines and coordinators.
@@ -108,7 +111,9 @@ pub fn main_with(setup: &Setup) -> ExitCode {
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => return console.fail(&not_text(&raw)),
         Err(error) => return console.usage(&error),
     };
-    if let Some(rank) = parallel_job::found().filter(|_| !ranks::is_job() && measures(&arguments.command)) {
+    if let Some(rank) =
+        parallel_job::launched_rank().filter(|_| !ranks::is_job() && measures(&arguments.command))
+    {
         return parallel_job::refuse(rank, &console);
     }
     if let Some(failure) = without_folder(&arguments.command) {

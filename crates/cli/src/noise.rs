@@ -5,6 +5,7 @@ use crate::check::{self, PreparedCheck};
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
 use crate::measurement::{self, OutputContext, RunExtent, Watch, random_u64};
+use crate::ranks::usual_clients;
 use crate::sides::OpenSide;
 use narrows_model::costs::PlanCosts;
 use narrows_report::text::Style;
@@ -32,7 +33,7 @@ pub(crate) fn run(
         folder: output.out.clone().unwrap_or_else(measurement::default_noise_folder),
     };
     if output.plan {
-        let prepared = check::prepare(&rounds.check(0), &watch, Some(console))?;
+        let prepared = check::prepare(&rounds.check(0), usual_clients(), &watch, Some(console))?;
         rounds.context(output).print_plan(&prepared.plan)?;
         console.say(&format!("narrows: {} runs of this", arguments.runs));
         return Ok(Exit::Done);
@@ -98,11 +99,12 @@ impl NoiseRounds<'_> {
     fn round(&self, round: u32, watch: &Watch) -> Result<Exit, CommandFailure> {
         let check = self.check(round);
         let context = self.context(&check.output);
-        let mut prepared = check::prepare(&check, watch, (round == 0).then_some(self.console))?;
+        let console = (round == 0).then_some(self.console);
+        let mut prepared = check::prepare(&check, usual_clients(), watch, console)?;
         if round == 0 {
             self.check_costs(&prepared)?;
         }
-        context.announce(&prepared.plan, prepared.resolved.inventory())?;
+        prepared.announce(watch, context)?;
         if !self.arguments.check.output.quiet {
             self.console.say(&format!("run {} of {}", round + 1, self.arguments.runs));
         }

@@ -7,8 +7,8 @@ use crate::Setup;
 use crate::exit::CommandFailure;
 use crate::registry;
 use narrows_engines::{Clock, MonotonicClock};
-use narrows_model::Cell;
 use narrows_model::rank::RankFacts;
+use narrows_model::{Cell, Plan};
 use narrows_run::Coordinator;
 use narrows_run::client_process::{AnswerFn, ClientOrder, serve_orders};
 use std::fmt;
@@ -65,6 +65,23 @@ pub(crate) fn usual_clients() -> u32 {
 /// Whether there are as many ranks as the clients of `cell`; always without a job, where processes are started.
 pub(crate) fn suffice_for(cell: &Cell) -> bool {
     !is_job() || cell.workload.clients <= usual_clients()
+}
+
+/// That ranks of the job do nothing, where no cell of `plan` has as many clients; `None` where all are used.
+pub(crate) fn idle_ranks(plan: &Plan) -> Option<String> {
+    let clients = plan.cells.iter().map(|cell| cell.workload.clients).max().unwrap_or(1).max(1);
+    idle_words(clients, usual_clients())
+}
+
+fn idle_words(clients: u32, ranks: u32) -> Option<String> {
+    let last = ranks.checked_sub(1).filter(|last| *last >= clients)?;
+    let who = if last == clients {
+        format!("rank {last} of this job does nothing")
+    } else {
+        format!("ranks {clients}-{last} of this job do nothing")
+    };
+    let load = if clients == 1 { "rank 0 alone".to_owned() } else { format!("{clients} ranks at most") };
+    Some(format!("narrows: {who}: the load of this command is put on by {load}"))
 }
 
 /// Where the ranks are, in a line for each host.
@@ -131,6 +148,22 @@ mod tests {
         let host = host.to_owned();
         let cpus = cpus.to_vec();
         RankFacts { rank, host, pid: 1, cpus, clock_offset_ns: 0, clock_uncertainty_ns: Nanos(0) }
+    }
+
+    #[test]
+    fn ranks_without_a_client_are_named() {
+        assert_eq!(idle_words(4, 4), None);
+        assert_eq!(idle_words(8, 4), None);
+        let said = |clients, ranks| idle_words(clients, ranks).unwrap();
+        assert!(
+            said(1, 2).contains(
+                "rank 1 of this job does nothing: the load of this command is put on by rank 0 alone"
+            )
+        );
+        assert!(
+            said(2, 8).contains("ranks 2-7 of this job do nothing")
+                && said(2, 8).ends_with("by 2 ranks at most")
+        );
     }
 
     #[test]

@@ -10,7 +10,9 @@
 
 use crate::advice::clean_command;
 use crate::exit::{CommandFailure, Exit};
-use narrows_engines::own_folders::{own_folder_paths, remove_own_folders, stop_making_folders};
+use narrows_engines::own_folders::{
+    own_folder_paths, remove_own_folders, stop_making_folders, uncleared_disks,
+};
 use narrows_model::printable;
 use narrows_run::{StopFlag, StopRequest};
 use narrows_sys::output::write_within;
@@ -168,7 +170,7 @@ fn remove_folders_in_time() -> Vec<String> {
     whole
         .recv_timeout(MADE_WITHIN)
         .and_then(|()| done.recv_timeout(REMOVED_WITHIN))
-        .unwrap_or_else(|_| vec!["a test folder may be left behind: `narrows clean` lists it".to_owned()])
+        .unwrap_or_else(|_| left_behind())
 }
 
 /// Ends the process if it has not ended by itself some time after the signal.
@@ -184,12 +186,24 @@ fn end_if_stuck(signal: i32) {
     // A signal that comes now changes nothing, and the main thread must not end with another code.
     let _ending = load_started();
     let record = RECORD.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    say_last(&stuck_words(signal, record.as_deref(), own_folder_paths()));
+    say_last(&stuck_words(signal, record.as_deref(), left_behind()));
     end_now(Exit::Untrustworthy.code())
 }
 
+/// What this process has made and not removed, and what removes it, in sentences.
+fn left_behind() -> Vec<String> {
+    let folders = match own_folder_paths() {
+        Some(folders) => folders.iter().map(|folder| left_words(folder)).collect(),
+        None => vec!["a test folder may be left behind: `narrows clean` lists it".to_owned()],
+    };
+    let disks = uncleared_disks().unwrap_or_else(|| {
+        vec!["test data may be left on a disk; the next run that may write there clears it".to_owned()]
+    });
+    folders.into_iter().chain(disks).collect()
+}
+
 /// What is said of a load or a removal that does not end.
-fn stuck_words(signal: i32, record: Option<&Path>, folders: Option<Vec<PathBuf>>) -> String {
+fn stuck_words(signal: i32, record: Option<&Path>, left: Vec<String>) -> String {
     let first = format!(
         "stopped by {}, but the load and the removal of its files have not ended within {STUCK_AFTER_S} s: \
          storage or a peer does not answer",
@@ -197,10 +211,6 @@ fn stuck_words(signal: i32, record: Option<&Path>, folders: Option<Vec<PathBuf>>
     );
     let measured =
         record.map(|dir| format!("what was measured until then is in the record {}", dir.display()));
-    let left = match folders {
-        Some(folders) => folders.iter().map(|folder| left_words(folder)).collect(),
-        None => vec!["a test folder may be left behind: `narrows clean` lists it".to_owned()],
-    };
     messages(std::iter::once(first).chain(measured).chain(left))
 }
 
@@ -234,8 +244,8 @@ mod tests {
 
     #[test]
     fn last_words_name_the_record_and_what_is_left() {
-        let folders = Some(vec![PathBuf::from("/mnt/a/.narrows-1"), PathBuf::from(".narrows-2")]);
-        let text = stuck_words(SIGTERM, Some(Path::new("record")), folders);
+        let left = ["/mnt/a/.narrows-1", ".narrows-2"].map(|folder| left_words(Path::new(folder)));
+        let text = stuck_words(SIGTERM, Some(Path::new("record")), left.to_vec());
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("narrows: stopped by SIGTERM"), "{text}");
         assert!(lines[1].ends_with("is in the record record"), "{text}");
@@ -245,6 +255,5 @@ mod tests {
         let text = unread_words(SIGTERM, Some(Path::new("record")), vec!["test folder a: busy".to_owned()]);
         assert_eq!(text.lines().count(), 3, "{text}");
         assert!(text.contains("what was measured is in the record record\n"), "{text}");
-        assert!(stuck_words(SIGTERM, None, None).ends_with("`narrows clean` lists it\n"));
     }
 }

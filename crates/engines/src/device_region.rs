@@ -4,17 +4,17 @@
 //! The exclusive opening is the kernel's word that nothing is mounted, no other device is built on it, and no second run has
 //! it; it lasts as long as the region. What is on the device is the caller's to find, before and again under that opening.
 
-use crate::block::{is_device, number_of};
+use crate::block::{is_device, know_device, number_of};
 use crate::error::{EngineError, ErrorKind};
-use crate::files::{forget_remote, lock_making, note_problem, note_remote};
+use crate::files::{clear_disk, forget_disk, lock_making, note_disk, note_problem};
 use crate::region::{DATA_AT_BYTES, LOOK_BYTES, RegionMark, RegionNeed};
 use narrows_model::Bytes;
 use narrows_model::target::{BlockAddress, UnitClaim};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Zeroes written at once where the kernel does not zero a range itself.
@@ -42,8 +42,8 @@ pub struct DeviceRegion {
     end_bytes: u64,
     /// What a killed run had left; `None` where there was nothing.
     left: Option<Bytes>,
-    /// Open exclusively.
-    device: File,
+    /// Open exclusively; what is at its path later is not looked at.
+    device: Arc<File>,
 }
 
 impl DeviceRegion {
@@ -64,7 +64,7 @@ impl DeviceRegion {
         let number = number_of(&held)
             .map_err(|source| EngineError::from_io("look at", path.display().to_string(), source))?;
         match problem(&number) {
-            Ok(None) => {}
+            Ok(None) => know_device(path, &number),
             Ok(Some(why)) | Err(why) => return Err(DeviceFailure::Refused(why)),
         }
         let failed = |source| EngineError::from_io("claim", path.display().to_string(), source);
@@ -81,11 +81,12 @@ impl DeviceRegion {
         let end_bytes = end_bytes.max(left.as_ref().map_or(0, |mark| mark.end_bytes));
         let address =
             BlockAddress { path: path.to_path_buf(), claim: Some(UnitClaim { nonce, stride_bytes }) };
-        let making = lock_making();
-        note_remote(&key(path), remover(path.to_path_buf(), nonce, end_bytes));
-        drop(making);
+        let device = Arc::new(held);
+        // Until the mark is whole: a signal meanwhile waits for it, and removes it.
+        let _making = lock_making();
+        note_disk(&key(path), remover(Arc::clone(&device), nonce, end_bytes));
         let left = left.map(|mark| Bytes(mark.end_bytes));
-        let region = Self { address, end_bytes, left, device: held };
+        let region = Self { address, end_bytes, left, device };
         let mark = RegionMark { owner: owner.to_owned(), nonce, end_bytes };
         // Dropping the region removes what was written.
         region.put(&mark).map_err(failed)?;
@@ -123,11 +124,11 @@ impl DeviceRegion {
 impl Drop for DeviceRegion {
     fn drop(&mut self) {
         let Some(claim) = self.address.claim else { return };
-        let path = &self.address.path;
-        if let Err(why) = cleared(path, claim.nonce, self.end_bytes) {
-            note_problem(format!("test data on {}: {why}", path.display()));
+        let name = key(&self.address.path);
+        if let Err(left) = clear_disk(&name, &|| cleared(&self.device, claim.nonce, self.end_bytes)) {
+            note_problem(left);
         }
-        forget_remote(&key(path));
+        forget_disk(&name);
     }
 }
 
@@ -135,8 +136,12 @@ fn key(path: &Path) -> String {
     format!("blk:{}", path.display())
 }
 
-fn remover(path: PathBuf, nonce: u64, end_bytes: u64) -> Arc<dyn Fn() -> Result<(), String> + Send + Sync> {
-    Arc::new(move || cleared(&path, nonce, end_bytes))
+fn remover(
+    device: Arc<File>,
+    nonce: u64,
+    end_bytes: u64,
+) -> Arc<dyn Fn() -> Result<(), String> + Send + Sync> {
+    Arc::new(move || cleared(&device, nonce, end_bytes))
 }
 
 /// The device, open for reading and writing and exclusively: the kernel opens none so that is mounted, used for swap, or that
@@ -169,22 +174,18 @@ fn head_of(device: &File) -> io::Result<Vec<u8>> {
 }
 
 /// Clears the data, then the mark: a kill in between leaves what the next run knows.
-fn cleared(path: &Path, nonce: u64, end_bytes: u64) -> Result<(), String> {
+fn cleared(device: &File, nonce: u64, end_bytes: u64) -> Result<(), String> {
     let clear = || -> io::Result<bool> {
-        let device = OpenOptions::new().read(true).write(true).open(path)?;
-        if !is_device(&device) {
-            return Ok(false);
-        }
-        let head = head_of(&device)?;
+        let head = head_of(device)?;
         match RegionMark::parse(&head) {
             Some(mark) if mark.nonce == nonce => {}
             // Never marked, or cleared already.
             None if head.iter().all(|byte| *byte == 0) => return Ok(true),
             _ => return Ok(false),
         }
-        zero(&device, DATA_AT_BYTES, end_bytes)?;
+        zero(device, DATA_AT_BYTES, end_bytes)?;
         device.sync_all()?;
-        zero(&device, 0, DATA_AT_BYTES)?;
+        zero(device, 0, DATA_AT_BYTES)?;
         device.sync_all()?;
         Ok(true)
     };

@@ -23,6 +23,8 @@ pub enum ErrorKind {
     PeerGone,
     /// The peer does not speak this protocol or this version.
     Protocol,
+    /// Run again: somebody put something else in the place of what this run works on.
+    Replaced,
     /// A stop was asked for while it waited.
     Stopped,
     /// The device or system failed.
@@ -161,6 +163,7 @@ fn kind_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Token => "TOKEN",
         ErrorKind::PeerGone => "PEER_GONE",
         ErrorKind::Protocol => "PROTOCOL",
+        ErrorKind::Replaced => "REPLACED",
         ErrorKind::Stopped => "STOPPED",
         ErrorKind::Io => "IO",
     }

@@ -9,7 +9,7 @@ pub mod arrivals;
 mod block;
 pub mod block_devices {
     //! Block devices of this machine: what one is, and the part of it that a run may write.
-    pub use crate::block::{device_number, room};
+    pub use crate::block::{device_number, know_device, known_device, room};
     pub use crate::device_region::{DeviceFailure, DeviceRegion};
 }
 pub mod clock;
@@ -25,9 +25,9 @@ pub mod own_folders {
     //! The folders that this process has made, as what they were when they were made, and those of earlier processes.
     pub use crate::files::{
         ConfinedFolder, MARKER, MarkedFolder, NamedFolder, OwnFolder, OwnerProcess, OwnerState, PREFIX,
-        RemoteRemover, add_own_folder, find_replaced, first_replaced, forget_remote, is_kept, lock_making,
-        named_folders, note_problem, note_remote, own_folder, own_folder_paths, remove_own_folders,
-        stop_making_folders, take_problems,
+        RemoteRemover, add_own_folder, find_replaced, first_replaced, forget_remote, is_kept, keep_disks,
+        lock_making, named_folders, note_problem, note_remote, own_folder, own_folder_paths,
+        remove_own_folders, stop_making_folders, take_problems, uncleared_disks,
     };
 }
 pub mod iscsi;

@@ -30,6 +30,9 @@ const BAD_INPUT: u8 = 2;
 const COULD_NOT_RUN: u8 = 3;
 
 fn main() -> ExitCode {
+    if let Err(error) = narrows_sys::process::report_oversized_files_as_errors() {
+        return fail(&error.to_string(), COULD_NOT_RUN);
+    }
     let (joined, job) = channel();
     let (orders, inbox) = channel();
     let messenger = match MessengerHandle::start(joined, OwnClient::new(orders)) {

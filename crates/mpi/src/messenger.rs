@@ -4,17 +4,18 @@
 //! No call here waits for another rank, once the job has begun. Not here: what a lost rank means, which rank 0's coordinator
 //! decides.
 
-use crate::COULD_NOT_RUN;
 use crate::collective::{self, CollectiveEnd};
 use crate::handshake::{self, JobRefusal, MpiJob};
 use crate::message::{LocalMessage, RankMessage, TAG};
 use crate::own_client::OwnClient;
 use crate::raw::{SentMessage, StartedBarrier, return_errors};
 use crate::tree::{MergePoint, parent};
+use crate::{BAD_INPUT, COULD_NOT_RUN};
 use mpi::point_to_point::{Source as _, Status};
 use mpi::topology::{Communicator as _, SimpleCommunicator};
 use mpi::traits::MatchedReceiveVec as _;
 use mpi::{Threading, initialize_with_threading};
+use narrows::JobRank;
 use narrows_run::assignment::{ClientOutput, FromClient, ToClient, WindowTimes};
 use narrows_run::coordinator::{ClientEvent, ClientEventSender};
 use narrows_sys::clock::{Monotonic, wait_ns};
@@ -101,6 +102,10 @@ fn live(joined: &Sender<Result<Start, JobRefusal>>, own: OwnClient, inbox: &Rece
         drop(joined.send(Err(JobRefusal { message, code: COULD_NOT_RUN })));
         return;
     }
+    if let Some(refusal) = foreign_launcher(world.size(), narrows::launched_rank()) {
+        drop(joined.send(Err(refusal)));
+        return;
+    }
     let job = match handshake::join(&world) {
         Ok(job) => job,
         Err(refusal) => {
@@ -142,6 +147,18 @@ fn live(joined: &Sender<Result<Start, JobRefusal>>, own: OwnClient, inbox: &Rece
     drop(universe);
 }
 
+/// That the launcher has started several processes, each of which is alone for its MPI library; one of them says so.
+fn foreign_launcher(rank_count: i32, launched: Option<JobRank>) -> Option<JobRefusal> {
+    let launched = launched.filter(|_| rank_count < 2)?;
+    let count = launched.process_count.map_or("several".to_owned(), |count| count.to_string());
+    let message = format!(
+        "the launcher says that this is one of {count} processes, and the MPI library of this narrows-mpi sees one alone: it is \
+         built with another MPI than the launcher's; start it with that MPI's own mpirun, or build narrows-mpi with the \
+         launcher's MPI (docs/guide/mpi.md)"
+    );
+    Some(JobRefusal { message: (launched.rank == 0).then_some(message), code: BAD_INPUT })
+}
+
 struct Messenger {
     world: SimpleCommunicator,
     rank: u32,
@@ -179,12 +196,12 @@ impl Messenger {
             self.receive();
             self.pass_barriers();
             self.pass_outputs();
-            self.sent.retain_mut(|message| !message.is_done());
+            self.sent.retain_mut(|message| !message.is_over());
             self.say_alive();
         }
         let until_ns = self.clock.now_ns().saturating_add(FLUSH_NS);
         while !self.sent.is_empty() && self.clock.now_ns() < until_ns {
-            self.sent.retain_mut(|message| !message.is_done());
+            self.sent.retain_mut(|message| !message.is_over());
             // One that ends early is made again.
             let _ = wait_ns(FLUSH_PAUSE_NS);
         }
@@ -321,7 +338,7 @@ impl Messenger {
     fn pass_barriers(&mut self) {
         let Self { barriers, held, own, .. } = self;
         barriers.retain_mut(|(trial, barrier)| {
-            if !barrier.is_done() {
+            if !barrier.is_over() {
                 return true;
             }
             if let Some((_, times)) = held.take_if(|(held, _)| held == trial) {

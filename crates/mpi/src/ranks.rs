@@ -4,8 +4,9 @@
 
 use crate::handshake::RankPlace;
 use crate::message::LocalMessage;
+use narrows::keep_disks;
 use narrows_run::RunError;
-use narrows_run::assignment::{Assignment, ClientOutput, OwnFolderFacts, ToClient};
+use narrows_run::assignment::{Assignment, ClientOutput, OwnPlaceFacts, ToClient};
 use narrows_run::coordinator::{
     ClientEventSender, ClientPort, ClientSilence, Coordinator, LocalContext, TrialHooks, run_clients,
 };
@@ -60,7 +61,7 @@ impl RankCoordinator {
             drop(messenger.send(LocalMessage::Begin { trial, events: events.clone() }));
         }
         // Elsewhere the same folder has other numbers.
-        let folders = if place.is_here { OwnFolderFacts::of_target(assignment.target()) } else { Vec::new() };
+        let folders = if place.is_here { OwnPlaceFacts::of_target(assignment.target()) } else { Vec::new() };
         let mut port = RankPort {
             messenger,
             rank,
@@ -108,6 +109,14 @@ struct RankPort {
     has_lost: Arc<AtomicBool>,
 }
 
+impl RankPort {
+    /// Whether the process of the rank may still run: here it is looked at, elsewhere it is not known.
+    fn may_live(&self) -> bool {
+        let process = self.place.process.filter(|_| self.rank > 0);
+        process.is_none_or(|(pid, started)| started_ticks(pid) == Some(started))
+    }
+}
+
 impl ClientPort for RankPort {
     fn pid(&self) -> Option<u32> {
         self.place.process.filter(|_| self.rank > 0).map(|(pid, _)| pid)
@@ -138,6 +147,9 @@ impl ClientPort for RankPort {
     }
 
     fn lost_error(&self, problem: String) -> RunError {
+        if self.may_live() {
+            keep_disks(&format!("rank {} was lost and may still write there", self.rank));
+        }
         self.has_lost.store(true, Ordering::Release);
         RunError::Rank { rank: self.rank, host: self.place.host.clone(), problem }
     }

@@ -40,17 +40,25 @@ impl SentMessage {
         (status == 0).then(|| Self { request: unsafe { request.assume_init() }, bytes })
     }
 
-    /// Whether the bytes are not needed any more.
-    pub(crate) fn is_done(&mut self) -> bool {
-        is_complete(&mut self.request)
+    /// Whether nothing is waited for any more: it is sent, or the library failed.
+    pub(crate) fn is_over(&mut self) -> bool {
+        let state = state_of(&mut self.request);
+        if state == RequestState::Failed {
+            self.keep_bytes();
+        }
+        state != RequestState::Pending
+    }
+
+    /// The library may still read the bytes: they stay for as long as the process does.
+    fn keep_bytes(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.bytes));
     }
 }
 
 impl Drop for SentMessage {
     fn drop(&mut self) {
-        if !is_complete(&mut self.request) {
-            // The library may still read the bytes: they stay for as long as the process does.
-            std::mem::forget(std::mem::take(&mut self.bytes));
+        if state_of(&mut self.request) != RequestState::Complete {
+            self.keep_bytes();
         }
     }
 }
@@ -70,19 +78,41 @@ impl StartedBarrier {
         (status == 0).then(|| Self { request: unsafe { request.assume_init() } })
     }
 
-    /// Whether all ranks have entered it.
-    pub(crate) fn is_done(&mut self) -> bool {
-        is_complete(&mut self.request)
+    /// Whether nothing is waited for any more: all ranks have entered it, or the library failed.
+    pub(crate) fn is_over(&mut self) -> bool {
+        state_of(&mut self.request) != RequestState::Pending
     }
 }
 
-/// Whether `request` is complete; one that is stays so, as the null request.
-fn is_complete(request: &mut ffi::MPI_Request) -> bool {
+/// Where a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RequestState {
+    /// It goes on, and its buffer is the library's.
+    Pending,
+    /// It is complete, and its buffer is this program's.
+    Complete,
+    /// The library could not say: its buffer may still be the library's.
+    Failed,
+}
+
+impl RequestState {
+    /// What the call `MPI_Test` has returned and set.
+    fn from_test(status: c_int, flag: c_int) -> Self {
+        match (status, flag) {
+            (0, 0) => Self::Pending,
+            (0, _) => Self::Complete,
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// Where `request` is; one that is complete stays so, as the null request.
+fn state_of(request: &mut ffi::MPI_Request) -> RequestState {
     let mut flag: c_int = 0;
     // SAFETY: the request is one that a call of this file has set, or the null request, which is complete; the status is
     // not asked for.
     let status = unsafe { ffi::MPI_Test(request, &raw mut flag, ffi::RSMPI_STATUS_IGNORE) };
-    status != 0 || flag != 0
+    RequestState::from_test(status, flag)
 }
 
 /// From now on calls on `world` that fail return: a rank that is gone must not end all others.
@@ -90,4 +120,22 @@ pub(crate) fn return_errors(world: &SimpleCommunicator) {
     // SAFETY: communicator and handler are valid; the call changes nothing else.
     let status = unsafe { ffi::MPI_Comm_set_errhandler(world.as_raw(), ffi::RSMPI_ERRORS_RETURN) };
     debug_assert_eq!(status, 0, "the standard's own handler is accepted");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_given_back_by_a_test_that_succeeds_alone() {
+        for (status, flag, state) in [
+            (0, 0, RequestState::Pending),
+            (0, 1, RequestState::Complete),
+            // MPI_ERR_OTHER, with what the flag was or became.
+            (16, 0, RequestState::Failed),
+            (16, 1, RequestState::Failed),
+        ] {
+            assert_eq!(RequestState::from_test(status, flag), state, "{status} {flag}");
+        }
+    }
 }

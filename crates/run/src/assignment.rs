@@ -2,10 +2,12 @@
 
 use crate::verify::UnitContent;
 use narrows_engines::OpenSpec;
+use narrows_engines::block_devices::{know_device, known_device};
 use narrows_engines::own_folders::{OwnFolder, add_own_folder, own_folder};
 use narrows_model::counters::{ProcessCpu, TcpCounters};
 use narrows_model::effective::Effective;
 use narrows_model::fault::ErrorCount;
+use narrows_model::target::BlockAddress;
 use narrows_model::trial::{InFlightAtEnd, IntervalSample, OpTotals, OpenLoopTotals};
 use narrows_model::verification::Verification;
 use narrows_model::workload::{ObjectSet, Order, Prefill};
@@ -277,33 +279,57 @@ pub struct WorkerOutput {
     pub complete: bool,
 }
 
-/// A folder that the parent has made: a client process opens nothing in another one at its path.
+/// What the parent works on: a client process opens nothing else at its path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnFolderFacts {
-    path: PathBuf,
-    identity: (u64, u64),
-    files: BTreeMap<String, (u64, u64)>,
+pub enum OwnPlaceFacts {
+    /// A folder that the parent has made.
+    Folder {
+        /// Where it is.
+        path: PathBuf,
+        /// Its device and inode.
+        identity: (u64, u64),
+        /// Its files, with theirs.
+        files: BTreeMap<String, (u64, u64)>,
+    },
+    /// A block device.
+    Device {
+        /// Where it is.
+        path: PathBuf,
+        /// Its number.
+        number: String,
+    },
 }
 
-impl OwnFolderFacts {
-    /// Those of the folders of `target` that this process has made.
+impl OwnPlaceFacts {
+    /// Those of what `target` is or has as members.
     #[must_use]
     pub fn of_target(target: &Target) -> Vec<Self> {
         let as_pair = |identity: FileIdentity| (identity.device, identity.inode);
-        let facts = target.members().iter().filter_map(|member| {
-            let Target::File { path } = member else { return None };
-            let known = own_folder(path)?;
-            let files = known.files.into_iter().map(|(name, identity)| (name, as_pair(identity)));
-            Some(Self { path: path.clone(), identity: as_pair(known.identity), files: files.collect() })
+        let facts = target.members().iter().filter_map(|member| match member {
+            Target::File { path } => {
+                let known = own_folder(path)?;
+                let files = known.files.into_iter().map(|(name, identity)| (name, as_pair(identity)));
+                let (identity, files) = (as_pair(known.identity), files.collect());
+                Some(Self::Folder { path: path.clone(), identity, files })
+            }
+            Target::Block(BlockAddress { path, .. }) => {
+                Some(Self::Device { path: path.clone(), number: known_device(path)? })
+            }
+            _ => None,
         });
         facts.collect()
     }
 
-    /// From now on this process compares the folder at its path with it.
+    /// From now on this process compares what is at its path with it.
     pub(crate) fn add(self) {
         let from_pair = |(device, inode)| FileIdentity { device, inode };
-        let files = self.files.into_iter().map(|(name, pair)| (name, from_pair(pair))).collect();
-        add_own_folder(&self.path, OwnFolder { identity: from_pair(self.identity), files });
+        match self {
+            Self::Folder { path, identity, files } => {
+                let files = files.into_iter().map(|(name, pair)| (name, from_pair(pair))).collect();
+                add_own_folder(&path, OwnFolder { identity: from_pair(identity), files });
+            }
+            Self::Device { path, number } => know_device(&path, &number),
+        }
     }
 }
 
@@ -311,7 +337,7 @@ impl OwnFolderFacts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToClient {
     /// Open engines and answer [`FromClient::Ready`].
-    Prepare(Box<Assignment>, Vec<OwnFolderFacts>),
+    Prepare(Box<Assignment>, Vec<OwnPlaceFacts>),
     /// Start at the given times; while load runs, measure at these instead.
     Go(WindowTimes),
     /// Stop now and answer what is whole.

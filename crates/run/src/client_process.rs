@@ -2,7 +2,7 @@
 //!
 //! Messages are JSON in the frames of `wire`. The process ends when its parent closes the pipe.
 
-use crate::assignment::{FromClient, OwnFolderFacts, ToClient, WindowTimes};
+use crate::assignment::{FromClient, OwnPlaceFacts, ToClient, WindowTimes};
 use crate::error::RunError;
 use crate::group::{GroupHooks, run_process};
 use crate::stop::{StopFlag, StopRequest};
@@ -131,7 +131,7 @@ pub fn serve_orders(
         let ClientOrder { trial, message: ToClient::Prepare(assignment, folders), stop } = order else {
             continue;
         };
-        folders.into_iter().for_each(OwnFolderFacts::add);
+        folders.into_iter().for_each(OwnPlaceFacts::add);
         let result = registry
             .factory(assignment.target(), assignment.cell.workload.engine)
             .map_err(RunError::from)

@@ -2,29 +2,51 @@
 //!
 //! Not here: how many, which is the command's to know.
 
+use narrows_model::plan::SkippedCell;
 use narrows_model::{Bytes, Cell, Plan, Site, Target};
 
 /// Files are made of whole units of this.
 const FILE_GRAIN_BYTES: u64 = 1 << 20;
 
 /// Puts the load of each cell on by `clients` clients, each as the one client did before. They share the bytes of the files:
-/// each has a file of its own, unless the file existed. What the server runs, and what is simulated, stays as it is.
+/// each has a file of its own, unless the file existed. A cell of which not even a block is left for each is skipped: files
+/// take no more room together than was planned. What the server runs, and what is simulated, stays as it is.
 pub fn spread(plan: &mut Plan, clients: u32) {
     let clients = clients.max(1);
-    for cell in &mut plan.cells {
+    let Plan { cells, skipped, load, .. } = plan;
+    cells.retain_mut(|cell| {
         if cell.site == Site::Server || matches!(cell.target.form(), Target::Sim { .. }) {
-            continue;
+            return true;
         }
         let load = &mut cell.workload;
+        let planned = load.file_bytes;
+        let part = if cell.read_only { Some(planned) } else { part(planned, load.block_bytes, clients) };
         load.clients = load.clients.saturating_mul(clients);
-        if !cell.read_only {
-            let part = load.file_bytes.0 / u64::from(clients) / FILE_GRAIN_BYTES * FILE_GRAIN_BYTES;
-            load.file_bytes =
-                Bytes(part.max(load.block_bytes.0).max(FILE_GRAIN_BYTES).min(load.file_bytes.0));
-        }
+        load.file_bytes = part.unwrap_or(planned);
         cell.id = Cell::name(cell.cut, &cell.workload);
+        if part.is_none() {
+            let reason = format!(
+                "{clients} clients with a block of {} each need more than the {planned} that are planned for files; start \
+                 fewer ranks, use smaller blocks, or free space",
+                cell.workload.block_bytes
+            );
+            skipped.push(SkippedCell { cell: cell.id.clone(), reason });
+        }
+        part.is_some()
+    });
+    load.in_flight_max = load.in_flight_max.saturating_mul(u64::from(clients));
+}
+
+/// Bytes of the file of each of `clients`, which have `planned` together: whole grains, or whole blocks where a grain is too
+/// much; `None` where a block is.
+fn part(planned: Bytes, block: Bytes, clients: u32) -> Option<Bytes> {
+    if clients == 1 {
+        return Some(planned);
     }
-    plan.load.in_flight_max = plan.load.in_flight_max.saturating_mul(u64::from(clients));
+    let (share, block) = (planned.0 / u64::from(clients), block.0.max(1));
+    let grains = share / FILE_GRAIN_BYTES * FILE_GRAIN_BYTES;
+    let part = if grains >= block { grains } else { share / block * block };
+    (part > 0).then_some(Bytes(part))
 }
 
 #[cfg(test)]
@@ -42,8 +64,40 @@ mod tests {
             assert_eq!(after.workload.file_bytes.0, before.workload.file_bytes.0 / 4, "{}", before.id);
         }
         assert_eq!(four.load.in_flight_max, one.load.in_flight_max * 4);
+        // No plan of one is changed.
         let mut same = one.clone();
         spread(&mut same, 1);
         assert_eq!(same, one);
+    }
+    #[test]
+    fn hundreds_of_clients_take_no_more_room_than_was_planned() {
+        let request = CheckRequest {
+            free_bytes: Some(Bytes(10 << 30)),
+            ..CheckRequest::new(Target::File { path: "/srv".into() })
+        };
+        let one = plan_check(&request).unwrap();
+        for clients in [2, 100, 511, 512, 1000, 100_000] {
+            let mut many = one.clone();
+            spread(&mut many, clients);
+            for cell in many.cells.iter().filter(|cell| !cell.read_only && cell.site == Site::Client) {
+                let load = &cell.workload;
+                let together = load.file_bytes.0.saturating_mul(u64::from(load.clients));
+                let planned = one.cells.iter().map(|cell| cell.workload.file_bytes.0).max().unwrap();
+                assert!(together <= planned, "{clients}: {} of {planned}", cell.id);
+                assert!(load.file_bytes >= load.block_bytes, "{clients}: {}", cell.id);
+            }
+            assert_eq!(
+                many.cells.len() + many.skipped.len(),
+                one.cells.len() + one.skipped.len(),
+                "none is lost"
+            );
+        }
+        let mut many = one.clone();
+        spread(&mut many, 100_000);
+        let reason = &many.skipped.last().unwrap().reason;
+        assert!(
+            reason.contains("100000 clients with a block of") && reason.contains("fewer ranks"),
+            "{reason}"
+        );
     }
 }

@@ -5,6 +5,7 @@
 use crate::arguments::CutArguments;
 use crate::suite::Suite;
 use narrows_model::{Bytes, Plan, Summary, Target};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -26,14 +27,26 @@ impl PreparedFolder {
     }
 }
 
+/// Room for files in one of several folders.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FolderRoom {
+    /// The file system that the folder is on, equal for folders that share their room.
+    pub file_system: String,
+    /// Free room there.
+    pub free: Bytes,
+}
+
 /// What is known of the machine and the folder once it was prepared.
 pub trait SuiteMachine {
     /// The host's name.
     fn hostname(&self) -> &str;
     /// Memory that this process may use, where known.
     fn memory_bytes(&self) -> Option<Bytes>;
-    /// Free room in the folder, where known.
+    /// Free room for all files together, where known; `None` where they are on several file systems.
     fn free_bytes(&self) -> Option<Bytes>;
+    /// The room of each folder of files, in their order, where they are on several file systems; empty where they are on
+    /// one, or any of that is not known.
+    fn rooms(&self) -> Vec<FolderRoom>;
     /// The processor's largest cache, where known.
     fn cpu_cache_bytes(&self) -> Option<Bytes>;
     /// A line of that cache, where known.

@@ -11,7 +11,7 @@ use crate::exit::{CommandFailure, Exit};
 use crate::fail_if;
 use crate::measurement::{self, OutputContext, RefineFn, RunExtent, RunSpec, Watch, random_u64};
 use crate::token;
-use narrows_model::Plan;
+use narrows_model::{Cut, Plan};
 use narrows_study::spread;
 use resolved_target::ResolvedTarget;
 pub(crate) use server::CheckServer;
@@ -29,6 +29,22 @@ impl PreparedCheck {
     /// The token of the endpoint; one of the command's own has a token of its own.
     pub(crate) fn token(&self) -> Option<Vec<u8>> {
         self.server.as_ref().and_then(CheckServer::token).map(<[u8]>::to_vec)
+    }
+
+    /// States the load, then claims what it writes of a disk without folders: nothing is written there before.
+    ///
+    /// # Errors
+    /// As [`OutputContext::announce`]; a disk that cannot be claimed.
+    pub(crate) fn announce(
+        &mut self,
+        watch: &Watch,
+        context: OutputContext<'_>,
+    ) -> Result<(), CommandFailure> {
+        let announced = context.announce(&self.plan, self.resolved.inventory())?;
+        for note in self.resolved.claim_unit(&mut self.plan, watch, &announced)? {
+            context.console.say(&note);
+        }
+        Ok(())
     }
 
     /// The run of its plan to this extent, refined by `refine`.
@@ -55,13 +71,12 @@ pub(crate) fn run(
 ) -> Result<Exit, CommandFailure> {
     let context = OutputContext { output: &arguments.output, command, console };
     let watch = Watch::start(console)?;
-    let mut prepared = prepare(arguments, &watch, Some(console))?;
-    spread(&mut prepared.plan, crate::ranks::usual_clients());
+    let mut prepared = prepare(arguments, crate::ranks::usual_clients(), &watch, Some(console))?;
     if arguments.output.plan {
         context.print_short_plan(&prepared.plan)?;
         return Ok(Exit::Done);
     }
-    context.announce(&prepared.plan, prepared.resolved.inventory())?;
+    prepared.announce(&watch, context)?;
     let spec = prepared.run_spec(Some(refine::refine_plan), extent(arguments));
     let finished = measurement::run(RunSpec { confirm: arguments.confirm, ..spec }, &watch, context)?;
     drop(prepared);
@@ -77,13 +92,14 @@ fn extent(arguments: &CheckArguments) -> RunExtent {
     RunExtent::UntilDecided { every_point: !arguments.block.is_empty() || !arguments.depth.is_empty() }
 }
 
-/// Looks at TARGET, connects to the endpoint and plans the check, whose cuts suites measure too. `console` is where what
-/// killed runs left is listed.
+/// Looks at TARGET, connects to the endpoint and plans the check by `clients` clients, whose cuts suites measure too.
+/// `console` is where what killed runs left is listed. Nothing is written to a disk without folders.
 ///
 /// # Errors
 /// When TARGET or the endpoint cannot be used, or the check cannot be planned.
 pub(crate) fn prepare(
     arguments: &CheckArguments,
+    clients: u32,
     watch: &Watch,
     console: Option<&Console>,
 ) -> Result<PreparedCheck, CommandFailure> {
@@ -93,18 +109,27 @@ pub(crate) fn prepare(
     };
     let token = token::read(arguments.token_file.as_deref())?;
     // Not the seed: a run with a seed can be repeated beside what a killed one left.
-    let mut resolved = ResolvedTarget::resolve(arguments, random_u64()?, watch)?;
+    let resolved = ResolvedTarget::resolve(arguments, random_u64()?, watch)?;
     if let Some(console) = console {
         resolved.leftovers(arguments).iter().for_each(|leftover| console.say(leftover));
     }
     let server = CheckServer::from_arguments(arguments, &resolved, token.as_deref(), &watch.clock)?;
     let mut plan = request::plan(arguments, &resolved, server.as_ref(), seed, &watch.clock)?;
     fail_if::set(&mut plan, &arguments.fail_if)?;
-    let notes = resolved.claim_unit(&mut plan, arguments.output.plan, watch)?;
-    if let Some(console) = console {
-        for note in &notes {
-            console.say(note);
+    spread_over(&mut plan, clients)?;
+    resolved.describe_unit(&mut plan);
+    Ok(PreparedCheck { server, resolved, plan })
+}
+
+/// Has the load of `plan` put on by `clients` clients; fails where nothing of the path itself is left to measure then.
+fn spread_over(plan: &mut Plan, clients: u32) -> Result<(), CommandFailure> {
+    let has_path = |plan: &Plan| plan.cells.iter().any(|cell| cell.cut == Cut::Path);
+    let had_path = has_path(plan);
+    spread(plan, clients);
+    match plan.skipped.last().filter(|_| had_path && !has_path(plan)) {
+        None => Ok(()),
+        Some(skip) => {
+            Err(CommandFailure::bad_input(format!("{}: {}; nothing was run", skip.cell, skip.reason)))
         }
     }
-    Ok(PreparedCheck { server, resolved, plan })
 }

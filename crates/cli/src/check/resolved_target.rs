@@ -4,7 +4,7 @@
 use crate::args::CheckArguments;
 use crate::exit::CommandFailure;
 use crate::measurement::units::{self, UnitSite};
-use crate::measurement::{self, PathFound, Watch};
+use crate::measurement::{self, Announced, PathFound, Watch};
 use narrows_engines::psync::TestFolder;
 use narrows_engines::{Clock, OwnPlace, PlaceFound};
 use narrows_model::{Bytes, EngineId, Inventory, Layer, Plan, Target, Via};
@@ -129,20 +129,23 @@ impl ResolvedTarget {
         }
     }
 
-    /// Claims what `plan` writes of a unit and leads its load there; what was done for that, in sentences. Only describes it
-    /// where only a plan is asked for.
+    /// Adds to `plan` what of a unit is written or read.
+    pub(crate) fn describe_unit(&self, plan: &mut Plan) {
+        if let ResolvedTargetKind::Unit(site) = &self.kind {
+            site.describe(plan);
+        }
+    }
+
+    /// Claims what `plan` writes of a unit, which writes to it, and leads its load there; what was done for that, in
+    /// sentences.
     pub(crate) fn claim_unit(
         &mut self,
         plan: &mut Plan,
-        plan_only: bool,
         watch: &Watch,
+        announced: &Announced,
     ) -> Result<Vec<String>, CommandFailure> {
         let ResolvedTargetKind::Unit(site) = &mut self.kind else { return Ok(Vec::new()) };
-        site.describe(plan);
-        if plan_only {
-            return Ok(Vec::new());
-        }
-        let notes = site.claim(plan, watch)?;
+        let notes = site.claim(plan, watch, announced)?;
         redirect_targets(plan, &|target| if site.is_at(target) { site.claimed() } else { target.clone() });
         Ok(notes)
     }

@@ -1,9 +1,11 @@
 //! Refuses what costs more than is done without `--yes`, before any load.
 
 use crate::exit::CommandFailure;
-use narrows_model::costs::{COST_MEMORY_ASSUMED, COST_MEMORY_MULTIPLE, COST_NS_MAX, CostExcess, PlanCosts};
+use narrows_model::costs::{
+    COST_MEMORY_ASSUMED, COST_MEMORY_MULTIPLE, COST_NS_MAX, CostExcess, PlanCosts, SLOW_BYTES_PER_S,
+};
 use narrows_model::quantity::{amount, rounded_duration};
-use narrows_model::{Bytes, Inventory, Plan};
+use narrows_model::{Bytes, Inventory, Nanos, Plan};
 
 /// Fails where `plan` costs more than is done without a confirmation on the machine of `inventory`.
 ///
@@ -22,16 +24,28 @@ pub(crate) fn check_costs(costs: &PlanCosts, memory: Option<Bytes>) -> Result<()
     if excesses.is_empty() {
         return Ok(());
     }
-    Err(CommandFailure::bad_input(message(costs, &excesses, memory)))
+    let advice = "Add --yes to run it, --plan to see what would be run, or make it smaller";
+    Err(CommandFailure::bad_input(message(costs, &excesses, memory, advice)))
 }
 
-fn message(costs: &PlanCosts, excesses: &[CostExcess], memory: Option<Bytes>) -> String {
+/// Why a run that moves `bytes` on this machine needs a confirmation (`--yes`); `None` where it needs none.
+#[must_use]
+pub fn refusal_of_bytes(bytes: Bytes) -> Option<String> {
+    // A machine that cannot be looked at is taken as a small one.
+    let memory = super::machine(None, 0).ok().and_then(|inventory| inventory.host.usable_memory());
+    let open_ns = Nanos((bytes.0 / SLOW_BYTES_PER_S).saturating_mul(1_000_000_000));
+    let costs = PlanCosts { load_bytes: bytes, open_ns, ..PlanCosts::default() };
+    let excesses = costs.excesses(memory);
+    let advice = "Add --yes to run it, or make it smaller";
+    (!excesses.is_empty()).then(|| message(&costs, &excesses, memory, advice))
+}
+
+fn message(costs: &PlanCosts, excesses: &[CostExcess], memory: Option<Bytes>, advice: &str) -> String {
     let phrases = narrows_report::text::costs(costs).join("; it ");
     let reasons: Vec<String> = excesses.iter().map(|excess| reason(*excess, memory)).collect();
     let smaller: Vec<&str> = excesses.iter().map(|excess| smaller(*excess)).collect();
     format!(
-        "this run {phrases}.\n  It needs a confirmation, since {}. Nothing was run.\n  Add --yes to run it, --plan to see \
-         what would be run, or make it smaller: {}",
+        "this run {phrases}.\n  It needs a confirmation, since {}. Nothing was run.\n  {advice}: {}",
         reasons.join(", and "),
         smaller.join("; ")
     )

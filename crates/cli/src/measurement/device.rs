@@ -6,7 +6,7 @@
 use super::{blkid, owner, smart};
 use crate::exit::CommandFailure;
 use narrows_engines::RegionNeed;
-use narrows_engines::block_devices::{DeviceFailure, DeviceRegion, device_number};
+use narrows_engines::block_devices::{DeviceFailure, DeviceRegion, device_number, know_device};
 use narrows_model::quantity::parse_size;
 use narrows_model::target::BlockAddress;
 use narrows_model::{Bytes, Inventory, Target};
@@ -45,6 +45,7 @@ impl DeviceDisk {
             )));
         }
         let number = number(&path)?;
+        know_device(&path, &number);
         let found = found(&path, &number)?;
         if found.size_bytes.0 == 0 {
             return Err(CommandFailure::bad_input(format!(

@@ -37,6 +37,7 @@ use narrows_study::PlannedCells;
 use std::path::PathBuf;
 
 pub(crate) use costs::check_costs;
+pub use costs::refusal_of_bytes;
 pub(crate) use endpoint::{CONNECT_TIMEOUT_NS, connect, monitor};
 pub(crate) use folder::{
     PATHS_ALLOWED, PathFound, PathProblem, examine, examine_place, leftovers, look_at, machine, make,
@@ -64,6 +65,10 @@ pub(crate) enum RunExtent {
         every_point: bool,
     },
 }
+
+/// That a load was announced, and no refusal is left: from then on disks without folders are claimed, which writes to them.
+#[derive(Debug)]
+pub(crate) struct Announced(());
 
 /// How a command talks.
 #[derive(Clone, Copy)]
@@ -110,20 +115,17 @@ impl OutputContext<'_> {
     ///
     /// # Errors
     /// When no record can be made where it is asked for, or the plan costs more than is done without `--yes`.
-    pub(crate) fn announce(&self, plan: &Plan, inventory: &Inventory) -> Result<(), CommandFailure> {
-        if let Some(out) = &self.output.out {
-            Writer::check(out)?;
-        }
+    pub(crate) fn announce(&self, plan: &Plan, inventory: &Inventory) -> Result<Announced, CommandFailure> {
+        Writer::check(&self.output.out.clone().unwrap_or_else(|| default_record(&time_of_day())))?;
         if !self.output.yes {
             costs::check(plan, inventory)?;
         }
-        if self.output.quiet {
-            return Ok(());
+        if !self.output.quiet {
+            let style = Style { detail: false, colour: false, ..self.style() };
+            self.console.say(&narrows_report::text::inventory(inventory, &style));
+            self.console.say(&narrows_report::text::plan(plan, &style));
         }
-        let style = Style { detail: false, colour: false, ..self.style() };
-        self.console.say(&narrows_report::text::inventory(inventory, &style));
-        self.console.say(&narrows_report::text::plan(plan, &style));
-        Ok(())
+        Ok(Announced(()))
     }
 }
 
@@ -170,6 +172,9 @@ pub(crate) fn run(
             context.console.say(&line);
         }
     }
+    if let Some(line) = crate::ranks::idle_ranks(spec.plan) {
+        context.console.say(&line);
+    }
     signals::end_preparation();
     let inventory = Inventory { ranks: ranks.to_vec(), ..spec.inventory.clone() };
     let writer = record(spec.plan, &inventory, context)?;
@@ -179,8 +184,7 @@ pub(crate) fn run(
 
 /// A new record in which nothing has happened yet.
 fn record(plan: &Plan, inventory: &Inventory, context: OutputContext<'_>) -> Result<Writer, CommandFailure> {
-    let started = narrows_sys::clock::wall_time();
-    let started_at = humantime::format_rfc3339_seconds(started).to_string();
+    let started_at = time_of_day();
     let dir = context.output.out.clone().unwrap_or_else(|| default_record(&started_at));
     let id = format!("{:016x}", random_u64()?);
     let manifest =
@@ -192,8 +196,12 @@ fn record(plan: &Plan, inventory: &Inventory, context: OutputContext<'_>) -> Res
 
 /// A folder for the records of several runs that is not there yet.
 pub(crate) fn default_noise_folder() -> PathBuf {
-    let now = humantime::format_rfc3339_seconds(narrows_sys::clock::wall_time()).to_string();
-    new_folder("narrows-noise", &now)
+    new_folder("narrows-noise", &time_of_day())
+}
+
+/// The date and time, to the second.
+fn time_of_day() -> String {
+    humantime::format_rfc3339_seconds(narrows_sys::clock::wall_time()).to_string()
 }
 
 fn default_record(started_at: &str) -> PathBuf {

@@ -40,6 +40,9 @@ pub(crate) fn run_relay(
     watch: &Watch,
     context: OutputContext<'_>,
 ) -> Result<FinishedRun, CommandFailure> {
+    if let Some(line) = crate::ranks::idle_ranks(experiment.plan) {
+        context.console.say(&line);
+    }
     crate::signals::end_preparation();
     let writer = record(experiment.plan, experiment.inventory, context)?;
     let progress = ProgressDisplay::new(context.console, experiment.plan, context.output.quiet);

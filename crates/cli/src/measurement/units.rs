@@ -3,7 +3,7 @@
 
 use super::device::DeviceDisk;
 use super::lun::LogicalUnit;
-use super::{Watch, random_u64};
+use super::{Announced, Watch, random_u64};
 use crate::args::OverwriteArguments;
 use crate::exit::CommandFailure;
 use narrows_engines::RegionNeed;
@@ -154,8 +154,13 @@ impl UnitSite {
         }
     }
 
-    /// Claims what the cells of `plan` write, and returns what was done for that, in sentences.
-    pub(crate) fn claim(&mut self, plan: &Plan, watch: &Watch) -> Result<Vec<String>, CommandFailure> {
+    /// Claims what the cells of `plan` write, which writes to the disk, and returns what was done for that, in sentences.
+    pub(crate) fn claim(
+        &mut self,
+        plan: &Plan,
+        watch: &Watch,
+        _announced: &Announced,
+    ) -> Result<Vec<String>, CommandFailure> {
         let Some(need) = self.need(plan) else { return Ok(Vec::new()) };
         let nonce = random_u64()?;
         let notes = match &mut self.disk {

@@ -65,14 +65,14 @@ impl Sites {
         watch: &Watch,
         context: OutputContext<'_>,
     ) -> Result<FinishedRun, CommandFailure> {
+        let inventory = self.whole_inventory();
+        let announced = context.announce(&plan, &inventory)?;
         for unit in &mut self.units {
-            for note in unit.claim(&plan, watch)? {
+            for note in unit.claim(&plan, watch, &announced)? {
                 context.console.say(&note);
             }
         }
         redirect_targets(&mut plan, &|target| self.led_into_own(target));
-        let inventory = self.whole_inventory();
-        context.announce(&plan, &inventory)?;
         let spec = RunSpec {
             plan: &plan,
             inventory: &inventory,

@@ -44,7 +44,7 @@ pub(super) fn run_into(
     check_mount(&run)?;
     let mut prepared = prepare(&run, context.output, watch, Some(context.console))?;
     let mut folders = TestFolders::make(&run, &prepared, context)?;
-    let plan = planned(&mut run, &prepared, &folders)?;
+    let plan = planned(&mut run, &prepared, &folders, watch)?;
     if context.output.plan {
         context.print_plan(&plan)?;
         return Ok(Exit::Done);
@@ -78,7 +78,7 @@ pub(super) fn expected_costs(
     let output = OutputArguments { plan: true, ..context.output.clone() };
     let prepared = prepare(&run, &output, watch, None)?;
     let folders = TestFolders::make(&run, &prepared, OutputContext { output: &output, ..context })?;
-    let plan = planned(&mut run, &prepared, &folders)?;
+    let plan = planned(&mut run, &prepared, &folders, watch)?;
     Ok((PlanCosts::from_plan(&plan), prepared.resolved.inventory().host.usable_memory()))
 }
 
@@ -86,8 +86,9 @@ fn planned(
     run: &mut FolderRun,
     prepared: &PreparedCheck,
     folders: &TestFolders,
+    watch: &Watch,
 ) -> Result<Plan, CommandFailure> {
-    run.request.learn(&FolderMachine::new(prepared, &folders.targets, folders.has_others()));
+    run.request.learn(&FolderMachine::new(prepared, &folders.targets, watch.clock_resolution_ns));
     let folder = PreparedFolder { targets: folders.targets.clone(), check: prepared.plan.clone() };
     run.request.plan(folder).map_err(refused)
 }
@@ -128,7 +129,7 @@ fn prepare(
         fail_if: Vec::new(),
         output: output.clone(),
     };
-    check::prepare(&arguments, watch, console)
+    check::prepare(&arguments, 1, watch, console)
 }
 
 /// Fails where `dir` is no folder.

@@ -1,25 +1,42 @@
 //! What a suite asks of the machine and the folder that were prepared for it.
 
 use crate::check::PreparedCheck;
+use crate::measurement;
 use narrows_engines::EngineFactory;
 use narrows_model::capabilities::Support;
 use narrows_model::{Bytes, Target};
 use narrows_probe::Root;
 use narrows_probe::inventory::largest_cpu_cache;
-use narrows_suites::SuiteMachine;
+use narrows_suites::{FolderRoom, SuiteMachine};
 
 /// The machine and the folder; caches and direct access are looked at when they are asked for.
 pub(super) struct FolderMachine<'a> {
     prepared: &'a PreparedCheck,
     targets: &'a [Target],
-    has_other_folders: bool,
+    clock_resolution_ns: u64,
 }
 
 impl<'a> FolderMachine<'a> {
-    /// What was `prepared`; with files in other folders the free room of its own says nothing.
-    pub(super) fn new(prepared: &'a PreparedCheck, targets: &'a [Target], has_other_folders: bool) -> Self {
-        Self { prepared, targets, has_other_folders }
+    /// What was `prepared`, with the folders of the files.
+    pub(super) fn new(prepared: &'a PreparedCheck, targets: &'a [Target], clock_resolution_ns: u64) -> Self {
+        Self { prepared, targets, clock_resolution_ns }
     }
+
+    /// The room of every folder; none where that of any is not known.
+    fn all_rooms(&self) -> Vec<FolderRoom> {
+        self.targets.iter().map(|target| self.room(target)).collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// The room of the folder `target`; `None` where it is not known.
+    fn room(&self, target: &Target) -> Option<FolderRoom> {
+        let Target::File { path } = target else { return None };
+        let found = measurement::machine(Some(path), self.clock_resolution_ns).ok()?.path?;
+        Some(FolderRoom { file_system: found.mount.device, free: found.free_bytes? })
+    }
+}
+
+fn is_one_file_system(rooms: &[FolderRoom]) -> bool {
+    rooms.windows(2).all(|pair| pair[0].file_system == pair[1].file_system)
 }
 
 impl SuiteMachine for FolderMachine<'_> {
@@ -32,8 +49,12 @@ impl SuiteMachine for FolderMachine<'_> {
     }
 
     fn free_bytes(&self) -> Option<Bytes> {
-        let path = self.prepared.resolved.inventory().path.as_ref();
-        path.and_then(|path| path.free_bytes).filter(|_| !self.has_other_folders)
+        let rooms = self.all_rooms();
+        rooms.first().map(|room| room.free).filter(|_| is_one_file_system(&rooms))
+    }
+
+    fn rooms(&self) -> Vec<FolderRoom> {
+        Some(self.all_rooms()).filter(|rooms| !is_one_file_system(rooms)).unwrap_or_default()
     }
 
     fn cpu_cache_bytes(&self) -> Option<Bytes> {

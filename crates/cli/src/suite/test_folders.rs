@@ -68,11 +68,6 @@ impl TestFolders {
         Ok(path)
     }
 
-    /// Whether there are others than the run's own.
-    pub(super) fn has_others(&self) -> bool {
-        !self.made.is_empty()
-    }
-
     /// Leaves them with what is in them after the run; where they are.
     pub(super) fn keep(&mut self) -> impl Iterator<Item = &Path> {
         self.made.iter_mut().for_each(TestFolder::keep);

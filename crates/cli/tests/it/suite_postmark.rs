@@ -332,6 +332,23 @@ fn mistakes_in_options_are_refused_before_anything_is_made() {
 }
 
 #[test]
+fn files_that_do_not_fit_in_several_locations_together_are_refused() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    for name in ["a", "b"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    let script =
+        "set location a 1\nset location b 1\nset number 4000000\nset size 1073741824 1073741824\nrun\n";
+    fs::write(folder.path().join("script"), script).unwrap();
+    let before = Surroundings::of(folder.path());
+    for more in ["--out record", "--plan"] {
+        let seen = suite(folder.path(), &format!("script {more}"));
+        seen.assert_said(2, &["4000000 files of", "that are free there"]);
+        before.assert_same(folder.path());
+    }
+}
+
+#[test]
 fn a_mistake_anywhere_in_a_script_is_reported_with_its_line_and_nothing_is_done() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("script"), "show\nset numbr 5\nrun\nload more\n").unwrap();

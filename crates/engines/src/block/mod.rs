@@ -3,6 +3,7 @@
 //!
 //! Not here: requests, which are those of any file, and what is on a device, which is found before by who asks for it.
 
+mod known;
 #[cfg(test)]
 mod tests;
 
@@ -11,10 +12,13 @@ use crate::error::{EngineError, ErrorKind};
 use crate::region::{DATA_AT_BYTES, LOOK_BYTES, RegionMark, object_bytes};
 use narrows_model::target::{BlockAddress, UnitClaim};
 use narrows_model::{Bytes, Op, Target};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
+
+pub(crate) use known::{check_number, check_same, replaced_devices};
+pub use known::{know_device, known_device};
 
 /// Whether `spec` changes what is on its target.
 pub(crate) fn writes(spec: &OpenSpec) -> bool {
@@ -64,8 +68,11 @@ pub(crate) fn check_claim(
         .map_err(|source| EngineError::from_io("read", device.path.display().to_string(), source))?;
     let mark = RegionMark::parse(&head).filter(|mark| mark.nonce == claim.nonce);
     let mark = mark.ok_or_else(|| {
-        let detail = "the mark of this run is not on the device: somebody else has written there, or it is another one";
-        refused(device, detail.to_owned(), "run again")
+        EngineError::new(ErrorKind::Replaced, "open", device.path.display().to_string())
+            .detail(
+                "the mark of this run is not on it: somebody else has written there, or it is another device",
+            )
+            .hint("make sure that nothing else writes to it, and run again")
     })?;
     match parts.iter().find(|part| part.end > mark.end_bytes) {
         None => Ok(()),
@@ -86,8 +93,13 @@ pub fn device_number(path: &Path) -> std::io::Result<String> {
 
 /// The number of the block device `opened`.
 pub(crate) fn number_of(opened: &File) -> std::io::Result<String> {
-    let number = opened.metadata()?.rdev();
-    Ok(format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number)))
+    Ok(number_in(&opened.metadata()?))
+}
+
+/// The number of the device that has this status.
+fn number_in(status: &Metadata) -> String {
+    let number = status.rdev();
+    format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number))
 }
 
 /// Bytes of a device of `length` that a run may fill.

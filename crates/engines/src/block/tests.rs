@@ -55,5 +55,5 @@ fn a_mark_of_another_run_is_no_claim_and_parts_end_within_it() {
     let message = check_claim(&address, &opened, claim(7), beyond).unwrap_err().to_string();
     assert!(message.contains("beyond what was claimed"), "{message}");
     let message = check_claim(&address, &opened, claim(8), within).unwrap_err().to_string();
-    assert!(message.contains("the mark of this run is not on the device"), "{message}");
+    assert!(message.contains("the mark of this run is not on it"), "{message}");
 }

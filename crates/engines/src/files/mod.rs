@@ -7,6 +7,7 @@ use crate::contract::OpenSpec;
 use crate::error::{EngineError, ErrorKind};
 use narrows_model::capabilities::{Capabilities, Completion};
 use narrows_model::engine::{DirectAccess, EngineDeclaration};
+use narrows_model::target::BlockAddress;
 use narrows_model::workload::{Access, CacheState, SyncPolicy};
 use narrows_model::{Bytes, Effective, Op, Target};
 use std::fs::File;
@@ -19,6 +20,7 @@ mod folder;
 mod marked;
 mod object_path;
 mod own;
+mod own_disks;
 mod owner;
 mod single;
 mod sync_count;
@@ -29,11 +31,14 @@ pub use displace::{DummyFile, sync};
 pub use folder::{FolderError, TestFolder};
 pub use marked::{MARKER, MarkedFolder, NamedFolder, PREFIX, is_kept, named_folders};
 pub(crate) use object_path::ObjectPath;
+pub(crate) use own::note_replaced;
 pub use own::{
-    OwnFolder, RemoteRemover, add_own_folder, find_replaced, first_replaced, own_folder, own_folder_paths,
+    OwnFolder, add_own_folder, find_replaced, first_replaced, own_folder, own_folder_paths,
     remove_own_folders, stop_making_folders, take_problems,
 };
 pub use own::{forget_remote, lock_making, note_problem, note_remote};
+pub use own_disks::{RemoteRemover, keep_disks, uncleared_disks};
+pub(crate) use own_disks::{clear_disk, forget_disk, note_disk};
 pub use owner::{OwnerProcess, OwnerState};
 pub(crate) use single::{Perform, SingleEngine, SingleFlight};
 pub(crate) use sync_count::SyncCount;
@@ -71,6 +76,38 @@ impl ObjectPart {
         let end_bytes = start_bytes.checked_add(u64::from(length_bytes))?;
         (end_bytes <= self.end_bytes).then_some(start_bytes)
     }
+}
+
+impl OpenObjectFiles {
+    /// The files, each of which is one object as a whole; for an engine that knows no parts of files.
+    ///
+    /// # Errors
+    /// When an object is a part of a device.
+    pub(crate) fn whole_files(self, engine: &str, spec: &OpenSpec) -> Result<Vec<File>, EngineError> {
+        if self.parts.iter().all(|part| *part == ObjectPart::WHOLE) {
+            return Ok(self.files);
+        }
+        Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
+            .detail(format!("the engine {engine} opens whole files, and this is a part of a device"))
+            .hint("use the engine psync or uring"))
+    }
+}
+
+/// A part of a block device that was looked at.
+struct DeviceBytes<'s> {
+    device: &'s BlockAddress,
+    /// The device as it was then, open.
+    looked_at: File,
+    bytes: Range<u64>,
+}
+
+/// `outcome`; where it says that something was replaced, the run ends with it.
+fn noted(outcome: Result<(), EngineError>) -> Result<(), EngineError> {
+    outcome.inspect_err(|error| {
+        if error.kind == ErrorKind::Replaced {
+            note_replaced(error);
+        }
+    })
 }
 
 impl Files {
@@ -130,14 +167,8 @@ impl Files {
         let mut files = Vec::with_capacity(spec.objects.len());
         let mut parts = Vec::with_capacity(spec.objects.len());
         for object in &spec.objects {
-            let place = self.object_path(&spec.target, object)?;
-            let bytes = self.bytes_of(spec, object)?;
-            parts.push(bytes.map_or(ObjectPart::WHOLE, |bytes| ObjectPart {
-                start_bytes: bytes.start,
-                end_bytes: bytes.end,
-            }));
-            let file = place.open(spec)?;
-            refuse_shrunk(&place, &file, spec)?;
+            let (file, part) = self.open_object(spec, object)?;
+            parts.push(part);
             files.push(file);
         }
         let alignment_bytes = match (spec.workload.access, files.first()) {
@@ -147,15 +178,38 @@ impl Files {
         Ok(OpenObjectFiles { files, parts, alignment_bytes })
     }
 
+    /// One object, open as `spec` asks, and which bytes of the file it is.
+    fn open_object(&self, spec: &OpenSpec, object: &str) -> Result<(File, ObjectPart), EngineError> {
+        let place = self.object_path(&spec.target, object)?;
+        let Some(found) = self.device_bytes(spec, object)? else {
+            let file = place.open(spec)?;
+            refuse_shrunk(&place, &file, spec)?;
+            return Ok((file, ObjectPart::WHOLE));
+        };
+        let file = place.open(spec)?;
+        // What was looked at is still open: its number is no other device's.
+        noted(block::check_same(&found.device.path, &found.looked_at, &file))?;
+        Ok((file, ObjectPart { start_bytes: found.bytes.start, end_bytes: found.bytes.end }))
+    }
+
     /// The bytes of a block device that `object` is, which are checked against what was claimed; `None` of a file.
-    fn bytes_of(&self, spec: &OpenSpec, object: &str) -> Result<Option<Range<u64>>, EngineError> {
+    fn device_bytes<'s>(
+        &self,
+        spec: &'s OpenSpec,
+        object: &str,
+    ) -> Result<Option<DeviceBytes<'s>>, EngineError> {
         let Some(device) = block::device(&spec.target) else { return Ok(None) };
         let bytes = block::part_of(spec, device, object)?;
+        let looked_at = self.object_path(&spec.target, object)?.open_for_reading()?;
+        noted(block::check_number(&device.path, &looked_at))?;
         if let Some(claim) = device.claim {
-            let opened = self.object_path(&spec.target, object)?.open_for_reading()?;
-            block::check_claim(device, &opened, claim, std::slice::from_ref(&bytes))?;
+            noted(block::check_claim(device, &looked_at, claim, std::slice::from_ref(&bytes)))?;
         }
-        Ok(Some(bytes))
+        Ok(Some(DeviceBytes { device, looked_at, bytes }))
+    }
+
+    fn bytes_of(&self, spec: &OpenSpec, object: &str) -> Result<Option<Range<u64>>, EngineError> {
+        Ok(self.device_bytes(spec, object)?.map(|found| found.bytes))
     }
 
     /// Brings the cached part of every object to `state`; the mean share that is cached then, where that can be seen.
@@ -261,5 +315,34 @@ pub(crate) fn effective(
         connection: None,
         ring: None,
         has_own_file_table: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_of_whole_files_refuses_parts_of_devices() {
+        let spec = OpenSpec {
+            target: "blk:/dev/x".parse().unwrap(),
+            workload: narrows_model::Workload::default(),
+            objects: vec![String::new()],
+            object_bytes: Bytes(1),
+            create: false,
+            laid_down: false,
+            token: None,
+            session: None,
+            answer_timeout_ns: 1,
+        };
+        let opened = |part| OpenObjectFiles {
+            files: vec![tempfile::tempfile().unwrap()],
+            parts: vec![part],
+            alignment_bytes: Bytes(1),
+        };
+        assert_eq!(opened(ObjectPart::WHOLE).whole_files("stdio", &spec).unwrap().len(), 1);
+        let part = ObjectPart { start_bytes: 1 << 20, end_bytes: 2 << 20 };
+        let message = opened(part).whole_files("stdio", &spec).unwrap_err().to_string();
+        assert!(message.contains("the engine stdio opens whole files"), "{message}");
     }
 }

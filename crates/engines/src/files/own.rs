@@ -5,6 +5,8 @@
 //! with its assignment. Not here: the folders' life, which is `folder`'s.
 
 use super::marked::{MARKER, MarkedFolder};
+use super::own_disks::{self, RemoteRemover};
+use crate::block;
 use crate::error::{EngineError, ErrorKind};
 use narrows_sys::file::{self, Create, FileIdentity, OpenMode};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
@@ -13,7 +15,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Files that narrows makes are for their user alone.
 const PERMISSIONS: u32 = 0o600;
@@ -26,9 +28,6 @@ pub struct OwnFolder {
     /// Its files by their names.
     pub files: BTreeMap<String, FileIdentity>,
 }
-
-/// Removes a folder of ours on a server; why it stays.
-pub type RemoteRemover = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 struct OwnFolders {
     folders: BTreeMap<PathBuf, OwnFolder>,
@@ -98,7 +97,8 @@ pub fn stop_making_folders() {
     std::mem::forget(lock_making());
 }
 
-/// Removes the folders that this process has made, all that is in them included, and returns what stays, in sentences.
+/// Removes the folders that this process has made, all that is in them included, and clears what it has claimed of disks;
+/// returns what stays, in sentences.
 ///
 /// One that is being made meanwhile is not among them: see [`stop_making_folders`].
 #[must_use]
@@ -114,7 +114,7 @@ pub fn remove_own_folders() -> Vec<String> {
         let why = remover().err()?;
         Some(format!("test folder {name}: {why}; the next run there removes it"))
     });
-    failed.into_iter().chain(remote).collect()
+    failed.into_iter().chain(remote).chain(own_disks::clear_disks()).collect()
 }
 
 fn remove_own_folder(path: &Path, own: &OwnFolder) -> Result<(), String> {
@@ -136,8 +136,8 @@ fn remove_own_folder(path: &Path, own: &OwnFolder) -> Result<(), String> {
     marked.remove(&is_foreign)
 }
 
-/// Whether a folder or file that this process has made is not what it was, now or at an earlier look; what is found is a
-/// problem. A file that is gone is none: client processes remove files too.
+/// Whether a folder or file that this process has made, or a device that it works on, is not what it was, now or at an
+/// earlier look; what is found is a problem. A file that is gone is none: client processes remove files too.
 #[must_use]
 pub fn find_replaced() -> bool {
     let made = table().folders.clone();
@@ -150,6 +150,7 @@ pub fn find_replaced() -> bool {
             }
         }
     }
+    block::replaced_devices().iter().for_each(note_replaced);
     table().is_replaced
 }
 
@@ -274,12 +275,17 @@ pub(super) fn remove_in(folder: &File, path: &Path, name: &str) -> Result<(), En
 /// Notes that `path`, or `name` in it, is not what narrows has made.
 fn replaced(path: &Path, name: Option<&str>) -> EngineError {
     let whole = name.map_or_else(|| path.to_path_buf(), |name| path.join(name)).display().to_string();
-    let error = EngineError::new(ErrorKind::Io, "open", whole)
+    let error = EngineError::new(ErrorKind::Replaced, "open", whole)
         .detail(
             "it was replaced, moved or removed by somebody else since narrows made it, and was not touched",
         )
         .hint("measure in a folder in which nobody else may write");
+    note_replaced(&error);
+    error
+}
+
+/// Notes `error`, which says that something else is in the place of what this process works on: the run ends with it.
+pub(crate) fn note_replaced(error: &EngineError) {
     note_problem(error.to_string());
     table().is_replaced = true;
-    error
 }

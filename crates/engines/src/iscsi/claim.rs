@@ -12,7 +12,7 @@ use super::unit::UnitFacts;
 use crate::clock::Clock;
 use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
-use crate::files::{forget_remote, lock_making, note_problem, note_remote};
+use crate::files::{clear_disk, forget_disk, lock_making, note_disk, note_problem, note_replaced};
 use crate::region::{DATA_AT_BYTES, RegionMark, RegionNeed};
 use crate::stop::StopFlag;
 use narrows_model::target::UnitClaim;
@@ -165,12 +165,29 @@ pub(super) fn check_claim(
     facts: &UnitFacts,
     claim: UnitClaim,
 ) -> Result<u64, EngineError> {
+    let found = facts.identity_text();
+    if let Some(known) = session.portal.address.identity.as_ref().filter(|known| **known != found) {
+        return Err(replaced(
+            session,
+            &format!("it is another unit ({found}) than the one that was claimed ({known})"),
+        ));
+    }
     match read_mark(session, facts)?.filter(|mark| mark.nonce == claim.nonce) {
         Some(mark) => Ok(mark.end_bytes),
-        None => Err(EngineError::new(ErrorKind::Unsupported, "open", session.portal.name())
-            .detail("the mark of this run is not on the unit: somebody else has written there, or it is another unit")
-            .hint("run again")),
+        None => Err(replaced(
+            session,
+            "the mark of this run is not on it: somebody else has written there, or it is another unit",
+        )),
     }
+}
+
+/// The error that something else is in the place of the unit of `session`; the run ends with it.
+fn replaced(session: &UnitSession, what: &str) -> EngineError {
+    let error = EngineError::new(ErrorKind::Replaced, "open", session.portal.name())
+        .detail(format!("{what}; nothing was written to it"))
+        .hint("see what has changed at the target, and run again");
+    note_replaced(&error);
+    error
 }
 
 /// Fails where the unit of a session that was made again is not the one of `facts`, or has lost the mark of the run.
@@ -179,9 +196,10 @@ pub(super) fn check_same(session: &mut UnitSession, facts: &UnitFacts) -> Result
     if serial != facts.serial {
         let named = |serial: &Option<String>| serial.clone().unwrap_or_else(|| "none".to_owned());
         let why = format!("its serial number is {}, and was {}", named(&serial), named(&facts.serial));
-        return Err(EngineError::new(ErrorKind::Unsupported, "open", session.portal.name())
-            .detail(format!("after the session was made again it is another unit: {why}"))
-            .hint("see what has changed at the target"));
+        return Err(replaced(
+            session,
+            &format!("after the session was made again it is another unit: {why}"),
+        ));
     }
     match session.portal.address.claim {
         Some(claim) => check_claim(session, facts, claim).map(drop),
@@ -234,12 +252,13 @@ impl UnitRegion {
         let left_bytes = found.left_bytes();
         let end_bytes = end_bytes.max(left_bytes.unwrap_or(0));
         let claim = UnitClaim { nonce, stride_bytes };
+        // Until the mark is whole: a signal meanwhile waits for it, and removes it.
         let making = lock_making();
-        let address = IscsiAddress { claim: Some(claim), ..address.clone() };
+        let identity = Some(facts.identity_text());
+        let address = IscsiAddress { claim: Some(claim), identity, ..address.clone() };
         let portal = IscsiPortal { address: address.clone(), ..portal };
         let mut region = Self { address, portal, end_bytes, notes: Vec::new(), is_lost: false };
-        note_remote(&region.key(), region.remover());
-        drop(making);
+        note_disk(&region.key(), region.remover());
         let mark = RegionMark { owner: owner.to_owned(), nonce, end_bytes };
         // Dropping the region removes what was written.
         match put_mark(&mut session, &facts, &mark, &head) {
@@ -250,6 +269,7 @@ impl UnitRegion {
                 return Err(error);
             }
         }
+        drop(making);
         if let Some(left_bytes) = left_bytes {
             // Under the new mark already: nobody else clears it too.
             session.end_within(left_bytes);
@@ -288,11 +308,11 @@ impl UnitRegion {
 impl Drop for UnitRegion {
     fn drop(&mut self) {
         if !self.is_lost
-            && let Err(why) = self.remover()()
+            && let Err(left) = clear_disk(&self.key(), &*self.remover())
         {
-            note_problem(format!("test data on {}: {why}; the next run there clears it", self.key()));
+            note_problem(left);
         }
-        forget_remote(&self.key());
+        forget_disk(&self.key());
     }
 }
 
@@ -300,6 +320,11 @@ impl Drop for UnitRegion {
 fn cleared(portal: &IscsiPortal, claim: Option<UnitClaim>, end_bytes: u64) -> Result<(), EngineError> {
     let mut session = UnitSession::open(portal, &DEFAULT_OPTIONS, None, portal.deadline())?;
     let facts = session.unit_facts()?;
+    let found = facts.identity_text();
+    if let Some(known) = portal.address.identity.as_ref().filter(|known| **known != found) {
+        return Err(EngineError::new(ErrorKind::Replaced, "clear", portal.name())
+            .detail(format!("it is another unit ({found}) than the one that was written ({known})")));
+    }
     session.end_within(end_bytes);
     let head = session.read_blocks(&facts, 0, DATA_AT_BYTES.min(facts.length_bytes()))?;
     if head.iter().all(|byte| *byte == 0) {

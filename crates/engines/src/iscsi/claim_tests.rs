@@ -1,16 +1,19 @@
 //! Claims of a unit beside others: whoever writes to it at the same moment, and what was there before.
 
+use super::IscsiFactory;
 use super::claim::UnitRegion;
 use super::fake_target::{BLOCK, FakeUnit};
 use super::portal::IscsiPortal;
 use super::session::{DEFAULT_OPTIONS, UnitSession};
 use crate::clock::{Clock, MonotonicClock};
+use crate::conformance;
 use crate::connections::StoragePeer;
-use crate::error::EngineError;
+use crate::contract::EngineFactory;
+use crate::error::{EngineError, ErrorKind};
 use crate::files::MARKER;
 use crate::region::RegionNeed;
 use crate::stop::StopFlag;
-use narrows_model::{Bytes, IscsiAddress};
+use narrows_model::{Bytes, IscsiAddress, Op};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,6 +56,28 @@ fn a_claim_is_marked_and_cleared_with_and_without_compare_and_write() {
         drop(region);
         assert!(is_empty(&unit.data()), "{can_compare}");
     }
+}
+
+#[test]
+fn another_unit_in_the_place_of_the_claimed_one_is_neither_written_nor_cleared() {
+    let unit = FakeUnit::start(vec![0; 8 * MIB], true, nothing);
+    let region = claim(&unit, 1, 7).unwrap();
+    let mut spec = conformance::spec(&format!("iscsi:{}", region.address()), Op::Write, 1);
+    spec.objects = vec!["data-0".to_owned()];
+    let open = || IscsiFactory.open(&spec, &conformance::worker());
+    open().unwrap().close().unwrap();
+    // A copy of it has its mark, and not its serial number.
+    unit.set_serial(*b"dead");
+    let before = unit.data();
+    let error = open().err().unwrap();
+    assert_eq!(error.kind, ErrorKind::Replaced);
+    let message = error.to_string();
+    assert!(
+        message.contains("another unit (serial dead)") && message.contains("claimed (serial beaf)"),
+        "{message}"
+    );
+    drop(region);
+    assert!(unit.data() == before, "nothing of the other unit was touched");
 }
 
 #[test]

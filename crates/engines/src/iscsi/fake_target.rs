@@ -28,6 +28,7 @@ pub(super) struct FakeUnit {
 struct UnitState {
     data: Vec<u8>,
     can_compare: bool,
+    serial: [u8; 4],
     hook: Hook,
 }
 
@@ -41,7 +42,8 @@ impl FakeUnit {
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let state = Arc::new(Mutex::new(UnitState { data, can_compare, hook: Box::new(hook) }));
+        let state =
+            Arc::new(Mutex::new(UnitState { data, can_compare, serial: *b"beaf", hook: Box::new(hook) }));
         let unit = Self { state, port };
         let served = unit.clone();
         std::thread::spawn(move || {
@@ -51,6 +53,11 @@ impl FakeUnit {
             }
         });
         unit
+    }
+
+    /// From now on it has another serial number, as a unit that was put in its place.
+    pub(super) fn set_serial(&self, serial: [u8; 4]) {
+        self.state.lock().unwrap().serial = serial;
     }
 
     /// The content of the unit.
@@ -119,7 +126,7 @@ impl UnitState {
         let count = usize::from(u16::from_be_bytes([cdb[7], cdb[8]])) * BLOCK;
         match cdb[0] {
             0x00 | 0x35 => Ok(Vec::new()),
-            0x12 => Ok(inquiry(cdb)),
+            0x12 => Ok(inquiry(cdb, self.serial)),
             0x9e => {
                 let mut capacity = vec![0; 32];
                 capacity[..8].copy_from_slice(&(blocks - 1).to_be_bytes());
@@ -154,10 +161,10 @@ impl UnitState {
     }
 }
 
-fn inquiry(cdb: &[u8; 16]) -> Vec<u8> {
+fn inquiry(cdb: &[u8; 16], serial: [u8; 4]) -> Vec<u8> {
     match (cdb[1] & 1, cdb[2]) {
         (1, 0) => vec![0, 0, 0, 2, 0, 0x80],
-        (1, _) => [&[0, 0x80, 0, 4][..], b"beaf"].concat(),
+        (1, _) => [&[0, 0x80, 0, 4][..], &serial].concat(),
         (..) => [&[0, 0, 5, 2, 31, 0, 0, 0][..], b"TESTS   A DISK IN MEMORY1   "].concat(),
     }
 }

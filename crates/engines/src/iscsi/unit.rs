@@ -39,6 +39,16 @@ impl UnitFacts {
         self.capacity.block_count.saturating_mul(u64::from(self.capacity.block_bytes))
     }
 
+    /// By what it is known from any other unit, as far as it says so.
+    pub(super) fn identity_text(&self) -> String {
+        let serial =
+            self.serial.as_deref().map_or("no serial number".to_owned(), |serial| format!("serial {serial}"));
+        match &self.name {
+            Some(name) => format!("{serial}, {name}"),
+            None => serial,
+        }
+    }
+
     /// Bytes of a block.
     pub(super) fn block_bytes(&self) -> u64 {
         u64::from(self.capacity.block_bytes)

@@ -64,8 +64,8 @@ impl EngineFactory for MmapFactory {
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
         let depth = checked_depth(spec, INFO.queue_depth_max)?;
         files::refuse_direct(spec, INFO.no_direct_reason())?;
-        let opened = self.files.open(spec)?;
-        let mappings = opened.files.into_iter().map(|file| map(file, spec)).collect::<Result<_, _>>()?;
+        let opened = self.files.open(spec)?.whole_files(INFO.name(), spec)?;
+        let mappings = opened.into_iter().map(|file| map(file, spec)).collect::<Result<_, _>>()?;
         Ok(Box::new(SingleEngine {
             effective: files::effective(INFO.name(), spec, depth, Bytes(1)),
             slots: SlotBuffers::new(depth, spec.workload.block_bytes.0, worker.seed)?,

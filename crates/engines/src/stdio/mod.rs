@@ -59,8 +59,8 @@ impl EngineFactory for StdioFactory {
         let depth = checked_depth(spec, INFO.queue_depth_max)?;
         files::refuse_direct(spec, INFO.no_direct_reason())?;
         let options = spec.workload.stdio;
-        let opened = self.files.open(spec)?;
-        let streams = opened.files.into_iter().map(|file| stream(file, options)).collect::<Result<_, _>>()?;
+        let opened = self.files.open(spec)?.whole_files(INFO.name(), spec)?;
+        let streams = opened.into_iter().map(|file| stream(file, options)).collect::<Result<_, _>>()?;
         Ok(Box::new(SingleEngine {
             effective: Effective {
                 write_completion: write_completion(spec),

@@ -10,6 +10,7 @@
 mod block_devices;
 mod bonnie_counts;
 mod cleanup;
+mod device_claims;
 mod disks;
 mod fidelity;
 mod ioperf_counts;

@@ -46,6 +46,8 @@ pub struct IscsiAddress {
     pub overwrite: Option<String>,
     /// What a run has claimed; `None` where the unit is only read. narrows sets it.
     pub claim: Option<UnitClaim>,
+    /// By what the unit that was claimed is known from any other; `None` where the unit is only read. narrows sets it.
+    pub identity: Option<String>,
 }
 
 /// Options as they are typed, until those that belong together are known.
@@ -55,7 +57,7 @@ struct TypedOptions<'a> {
 }
 
 /// Names of options.
-const OPTIONS: [&str; 8] = [
+const OPTIONS: [&str; 9] = [
     "chap_user",
     "chap_secret_file",
     "target_user",
@@ -64,6 +66,7 @@ const OPTIONS: [&str; 8] = [
     "overwrite",
     "claim",
     "stride",
+    "identity",
 ];
 
 impl<'a> TypedOptions<'a> {
@@ -142,6 +145,7 @@ impl IscsiAddress {
             initiator: options.value("initiator").map(name).transpose()?,
             overwrite: options.value("overwrite").map(str::to_owned),
             claim: options.claim()?,
+            identity: options.value("identity").map(from_hex).transpose()?,
         };
         if address.target_chap.is_some() && address.chap.is_none() {
             return Err("lets the target prove itself, and misses `chap_user=` of this side".to_owned());
@@ -152,8 +156,24 @@ impl IscsiAddress {
     /// The same unit as a user names it: without what narrows sets, and without consent to overwrite it.
     #[must_use]
     pub fn plain(&self) -> Self {
-        Self { claim: None, overwrite: None, ..self.clone() }
+        Self { claim: None, identity: None, overwrite: None, ..self.clone() }
     }
+}
+
+/// What a target says of itself may have any character: its bytes as digits.
+fn to_hex(text: &str) -> String {
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
+    text.bytes().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+fn from_hex(digits: &str) -> Result<String, String> {
+    let foreign = || "has an identity that narrows did not write".to_owned();
+    if !digits.is_ascii() {
+        return Err(foreign());
+    }
+    let pairs = digits.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap_or_default());
+    let bytes: Result<Vec<u8>, _> = pairs.map(|pair| u8::from_str_radix(pair, 16)).collect();
+    bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(foreign)
 }
 
 /// A name of a target or an initiator.
@@ -180,8 +200,18 @@ impl fmt::Display for IscsiAddress {
         let [user, secret_file] = chap(&self.chap);
         let [target_user, target_secret_file] = chap(&self.target_chap);
         let (initiator, overwrite) = (self.initiator.clone(), self.overwrite.clone());
-        let values =
-            [user, secret_file, target_user, target_secret_file, initiator, overwrite, nonce, stride];
+        let identity = self.identity.as_deref().map(to_hex);
+        let values = [
+            user,
+            secret_file,
+            target_user,
+            target_secret_file,
+            initiator,
+            overwrite,
+            nonce,
+            stride,
+            identity,
+        ];
         let mut separator = '?';
         for (name, value) in OPTIONS.into_iter().zip(values) {
             if let Some(value) = value {
@@ -206,10 +236,12 @@ mod tests {
             "//h:3260/iqn.x/1?chap_user=me&chap_secret_file=s&target_user=it&target_secret_file=t",
             "//h:3260/iqn.x/300?initiator=iqn.me&overwrite=beaf 11",
             "//h:3260/iqn.x/1?claim=00000000000000ff&stride=1048576",
+            "//h:3260/iqn.x/1?claim=00000000000000ff&stride=1048576&identity=62656166",
         ] {
             assert_eq!(IscsiAddress::parse(text).unwrap().to_string(), text);
         }
-        let address = IscsiAddress::parse("//h/iqn.x/1?overwrite=s&claim=1&stride=2").unwrap();
+        let address = IscsiAddress::parse("//h/iqn.x/1?overwrite=s&claim=1&stride=2&identity=6126").unwrap();
+        assert_eq!(address.identity.as_deref(), Some("a&"));
         assert_eq!((address.port, address.unit), (3260, 1));
         assert_eq!(address.plain().to_string(), "//h:3260/iqn.x/1");
     }
@@ -235,6 +267,8 @@ mod tests {
             ("//h/iqn.x/1?overwrite=a&overwrite=b", "or two"),
             ("//h/iqn.x/1?overwrite", "NAME=VALUE"),
             ("//h/iqn.x/1?claim=z&stride=1", "did not write"),
+            ("//h/iqn.x/1?identity=6z", "an identity that narrows did not write"),
+            ("//h/iqn.x/1?identity=ff", "an identity that narrows did not write"),
         ] {
             let problem = IscsiAddress::parse(text).unwrap_err();
             assert!(problem.contains(part), "{text}: {problem}");

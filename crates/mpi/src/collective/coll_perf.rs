@@ -6,15 +6,19 @@
 
 use super::darray::{FileView, block, grid};
 use super::file::{MpiFile, MpiOpenMode, RankTransfer};
-use super::{SuiteFailure, SuiteOutput, hint, step};
+use super::room::{check_costs, check_length, check_room};
+use super::{SuiteFailure, SuiteOutput, any, folder_of, hint, step};
 use crate::gathered::{agreed, gathered};
 use clap::Args;
 use mpi::collective::CommunicatorCollectives as _;
 use mpi::topology::{Communicator as _, SimpleCommunicator};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 /// Bytes of an integer.
 const INTEGER_BYTES: u64 = 4;
+/// The array is written and read untimed, then written and read.
+const PASSES: u64 = 4;
 /// What the original calls a megabyte.
 const MBYTE: f64 = 1_048_576.0;
 
@@ -27,6 +31,9 @@ pub(super) struct CollPerfArguments {
     /// Integers along each dimension; the original has 2176x1152x1408, which are 13 GiB
     #[arg(long = "size", value_name = "XxYxZ", default_value = "256x256x256", value_parser = sizes)]
     array: ArraySizes,
+    /// Run also what moves more than four times the memory of a host, or may last longer than 15 minutes
+    #[arg(long)]
+    yes: bool,
     /// Leave the file
     #[arg(long)]
     keep: bool,
@@ -70,22 +77,32 @@ pub(super) fn run(
     arguments: &CollPerfArguments,
 ) -> Result<SuiteOutput, SuiteFailure> {
     check_place(world, &arguments.file)?;
-    let part = step(world, part(world, arguments.array))?;
-    let test = CollPerf { world, arguments, part };
-    test.warm_up()?;
-    let (write_s, _) = test.timed(CollectiveOp::Write)?;
-    let (read_s, wrong_count) = test.timed(CollectiveOp::Read)?;
-    if !arguments.keep {
-        world.barrier();
-        let remove = || std::fs::remove_file(&arguments.file).map_err(|error| error.to_string());
-        step(world, if world.rank() == 0 { remove() } else { Ok(()) })?;
+    let needed_bytes = if world.rank() == 0 { arguments.array.bytes() } else { 0 };
+    check_room(world, folder_of(&arguments.file), needed_bytes)?;
+    if !arguments.yes {
+        check_costs(world, arguments.array.bytes().saturating_mul(PASSES) / ranks(world))?;
     }
+    let part = step(world, part(world, arguments.array))?;
+    let test = CollPerf { world, arguments, part, has_made: Cell::new(false) };
+    let outcome = test.written_and_read();
+    // All ranks know of a failure; what was written until then, a full file system perhaps, does not stay.
+    if any(world, test.has_made.get()) && (outcome.is_err() || !arguments.keep) {
+        let removed = test.remove();
+        if outcome.is_ok() {
+            removed?;
+        }
+    }
+    let (write_s, read_s, wrong_count) = outcome?;
     Ok(output(arguments.array, write_s, read_s, wrong_count))
+}
+
+fn ranks(world: &SimpleCommunicator) -> u64 {
+    u64::try_from(world.size()).unwrap_or(1).max(1)
 }
 
 fn check_place(world: &SimpleCommunicator, path: &Path) -> Result<(), SuiteFailure> {
     let exists = world.rank() == 0 && path.symlink_metadata().is_ok();
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = folder_of(path);
     let own = if exists {
         Err(format!(
             "{} exists, and nothing is written over; give another name, or remove it",
@@ -137,11 +154,32 @@ struct CollPerf<'a> {
     world: &'a SimpleCommunicator,
     arguments: &'a CollPerfArguments,
     part: Part,
+    /// Whether this rank has made the file.
+    has_made: Cell<bool>,
 }
 
 impl CollPerf<'_> {
+    /// The longest times of the write and of the read, and how many integers that were read differ.
+    fn written_and_read(&self) -> Result<(f64, f64, u64), SuiteFailure> {
+        self.warm_up()?;
+        let (write_s, _) = self.timed(CollectiveOp::Write)?;
+        let (read_s, wrong_count) = self.timed(CollectiveOp::Read)?;
+        Ok((write_s, read_s, wrong_count))
+    }
+
+    fn remove(&self) -> Result<(), SuiteFailure> {
+        self.world.barrier();
+        let path = &self.arguments.file;
+        let remove =
+            || std::fs::remove_file(path).map_err(|error| format!("remove {}: {error}", path.display()));
+        step(self.world, if self.world.rank() == 0 { remove() } else { Ok(()) })
+    }
+
     fn open(&self, mode: MpiOpenMode) -> Result<MpiFile, SuiteFailure> {
         let opened = MpiFile::open(self.world, &self.arguments.file, mode, &self.arguments.hints);
+        if mode == MpiOpenMode::New && opened.is_ok() {
+            self.has_made.set(true);
+        }
         let file = step(self.world, opened)?;
         step(self.world, file.set_view(&self.part.view))?;
         Ok(file)
@@ -155,8 +193,15 @@ impl CollPerf<'_> {
         let moved = moved.and(file.seek(0)).and(file.read(RankTransfer::Collective, &mut found));
         step(self.world, moved)?;
         step(self.world, file.close())?;
+        self.check_length()
+    }
+
+    /// Fails where the file is not there as a whole.
+    fn check_length(&self) -> Result<(), SuiteFailure> {
         self.world.barrier();
-        Ok(())
+        let is_first = self.world.rank() == 0;
+        let check = || check_length(&self.arguments.file, self.arguments.array.bytes());
+        step(self.world, if is_first { check() } else { Ok(()) })
     }
 
     /// The longest time of a rank, and how many integers that were read differ from those written.
@@ -178,7 +223,7 @@ impl CollPerf<'_> {
         let all = gathered(self.world, bytes);
         let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
         let longest = all.iter().map(|bytes| f64::from_bits(number(&bytes[..8]))).fold(0.0, f64::max);
-        self.world.barrier();
+        self.check_length()?;
         Ok((longest, all.iter().map(|bytes| number(&bytes[8..])).sum()))
     }
 }

@@ -14,8 +14,9 @@ const DIMENSIONS: usize = 3;
 /// When the library refuses.
 pub(super) fn grid(rank_count: c_int) -> Result<[c_int; DIMENSIONS], String> {
     let mut dims = [0; DIMENSIONS];
+    let dimensions = constant(DIMENSIONS)?;
     // SAFETY: there is room for three numbers, all zero, which the call sets.
-    let outcome = unsafe { ffi::MPI_Dims_create(rank_count, constant(DIMENSIONS), dims.as_mut_ptr()) };
+    let outcome = unsafe { ffi::MPI_Dims_create(rank_count, dimensions, dims.as_mut_ptr()) };
     if outcome == 0 { Ok(dims) } else { Err(format!("MPI_Dims_create failed (error {outcome})")) }
 }
 
@@ -52,20 +53,21 @@ impl FileView {
         sizes: [c_int; DIMENSIONS],
         grid: [c_int; DIMENSIONS],
     ) -> Result<Self, String> {
-        let distributions = [constant(ffi::MPI_DISTRIBUTE_BLOCK); DIMENSIONS];
-        let arguments = [constant(ffi::MPI_DISTRIBUTE_DFLT_DARG); DIMENSIONS];
+        let distributions = [constant(ffi::MPI_DISTRIBUTE_BLOCK)?; DIMENSIONS];
+        let arguments = [constant(ffi::MPI_DISTRIBUTE_DFLT_DARG)?; DIMENSIONS];
+        let (dimensions, order) = (constant(DIMENSIONS)?, constant(ffi::MPI_ORDER_C)?);
         let mut kind = MaybeUninit::uninit();
         // SAFETY: each list has as many numbers as there are dimensions, and the handle is written by the call.
         let outcome = unsafe {
             ffi::MPI_Type_create_darray(
                 rank_count,
                 rank,
-                constant(DIMENSIONS),
+                dimensions,
                 sizes.as_ptr(),
                 distributions.as_ptr(),
                 arguments.as_ptr(),
                 grid.as_ptr(),
-                constant(ffi::MPI_ORDER_C),
+                order,
                 ffi::RSMPI_INT32_T,
                 kind.as_mut_ptr(),
             )

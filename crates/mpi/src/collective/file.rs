@@ -67,11 +67,11 @@ impl MpiFile {
         let shown = path.display().to_string();
         let name = CString::new(path.as_os_str().as_encoded_bytes())
             .map_err(|_| format!("{shown}: a name with a zero byte"))?;
-        let read_write = constant(ffi::MPI_MODE_RDWR);
+        let read_write = constant(ffi::MPI_MODE_RDWR)?;
         let flags = match mode {
-            MpiOpenMode::New => read_write | constant(ffi::MPI_MODE_CREATE) | constant(ffi::MPI_MODE_EXCL),
+            MpiOpenMode::New => read_write | constant(ffi::MPI_MODE_CREATE)? | constant(ffi::MPI_MODE_EXCL)?,
             MpiOpenMode::Existing => read_write,
-            MpiOpenMode::ReadOnly => constant(ffi::MPI_MODE_RDONLY),
+            MpiOpenMode::ReadOnly => constant(ffi::MPI_MODE_RDONLY)?,
         };
         let info = Hints::new(hints)?;
         let mut file = MaybeUninit::uninit();
@@ -112,8 +112,9 @@ impl MpiFile {
     pub(super) fn seek(&self, offset: u64) -> Result<(), String> {
         let offset =
             ffi::MPI_Offset::try_from(offset).map_err(|_| format!("{}: offset {offset}", self.path))?;
+        let from_start = constant(ffi::MPI_SEEK_SET)?;
         // SAFETY: the handle is open.
-        let outcome = unsafe { ffi::MPI_File_seek(self.file, offset, constant(ffi::MPI_SEEK_SET)) };
+        let outcome = unsafe { ffi::MPI_File_seek(self.file, offset, from_start) };
         checked(outcome, "MPI_File_seek", &self.path)
     }
 

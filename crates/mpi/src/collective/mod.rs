@@ -7,14 +7,16 @@ mod constants;
 mod darray;
 mod file;
 mod mpi_io_test;
+mod room;
 
-use crate::gathered::agreed;
+use crate::gathered::{agreed, gathered};
 use crate::{BAD_INPUT, COULD_NOT_RUN};
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use coll_perf::CollPerfArguments;
 use mpi::topology::{Communicator as _, SimpleCommunicator};
 use mpi_io_test::MpiIoTestArguments;
+use std::path::Path;
 
 /// Exit code where data read differs from data written, as of `narrows`.
 const UNTRUSTWORTHY: u8 = 4;
@@ -109,6 +111,16 @@ fn ended(outcome: Result<SuiteOutput, SuiteFailure>) -> CollectiveEnd {
             CollectiveEnd { output: String::new(), problem: Some(problem), code: COULD_NOT_RUN }
         }
     }
+}
+
+/// The folder that `path` is in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether any rank says so.
+fn any(world: &SimpleCommunicator, own: bool) -> bool {
+    gathered(world, vec![u8::from(own)]).iter().any(|said| said == &[1])
 }
 
 /// Hints for `MPI_File_open` as `KEY=VALUE`.

@@ -5,7 +5,8 @@
 //! name that `-I` reads again, and the overflow of `-b`.
 
 use super::file::{MpiFile, MpiOpenMode, RankTransfer};
-use super::{SuiteFailure, SuiteOutput, hint, step};
+use super::room::{check_costs, check_length, check_room};
+use super::{SuiteFailure, SuiteOutput, any, folder_of, hint, step};
 use crate::gathered::gathered;
 use clap::Args;
 use mpi::collective::CommunicatorCollectives as _;
@@ -48,6 +49,9 @@ pub(super) struct MpiIoTestArguments {
     /// Write only, and leave the file
     #[arg(short = 'w')]
     write_only: bool,
+    /// Run also what moves more than four times the memory of a host, or may last longer than 15 minutes
+    #[arg(long)]
+    yes: bool,
     /// A hint for opening the file; may be repeated
     #[arg(long = "hint", value_name = "KEY=VALUE", value_parser = hint)]
     hints: Vec<(String, String)>,
@@ -83,6 +87,24 @@ impl MpiIoTestArguments {
         place.saturating_mul(self.block.0)
     }
 
+    /// Bytes that this rank writes where nothing was: with one offset for all, the first rank's are those of all.
+    fn made_bytes(&self, ranks: Ranks) -> u64 {
+        let is_another_s = self.same_offset && !self.own_files && ranks.own > 0;
+        if self.read_only || is_another_s { 0 } else { self.iterations.saturating_mul(self.block.0) }
+    }
+
+    /// Bytes that this rank moves.
+    fn moved_bytes(&self) -> u64 {
+        let passes = u64::from(!self.read_only) + u64::from(!self.write_only);
+        self.iterations.saturating_mul(self.block.0).saturating_mul(passes)
+    }
+
+    /// Where the file of this rank ends.
+    fn end_bytes(&self, ranks: Ranks) -> u64 {
+        let last = Ranks { own: ranks.count - 1, count: ranks.count };
+        self.offset(last, self.iterations - 1).saturating_add(self.block.0)
+    }
+
     /// Whose data a block is: with one offset for all, all write the same.
     fn writer(&self, ranks: Ranks) -> u64 {
         if self.same_offset && !self.own_files { 0 } else { ranks.own }
@@ -107,6 +129,10 @@ pub(super) fn run(
     };
     let path = arguments.path(world.rank());
     check_places(world, arguments, &path)?;
+    check_room(world, folder_of(&path), arguments.made_bytes(ranks))?;
+    if !arguments.yes {
+        check_costs(world, arguments.moved_bytes())?;
+    }
     // With a file of its own each rank is alone in its calls, which then are collective in name only.
     let color = if arguments.own_files { world.rank() } else { 0 };
     let group = world.split_by_color_with_key(Color::with_value(color), world.rank());
@@ -114,7 +140,7 @@ pub(super) fn run(
     let test = IoTest { world, group, arguments, ranks, path, has_made: Cell::new(false) };
     let outcome = test.written_and_read();
     // All ranks know of a failure; what was written until then, a full file system perhaps, does not stay.
-    if test.has_made.get() && (outcome.is_err() || !arguments.write_only) {
+    if any(world, test.has_made.get()) && (outcome.is_err() || !arguments.write_only) {
         let removed = test.remove();
         if outcome.is_ok() {
             removed?;
@@ -133,7 +159,7 @@ fn check_places(
     path: &Path,
 ) -> Result<(), SuiteFailure> {
     let looks = arguments.own_files || world.rank() == 0;
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = folder_of(path);
     let shown = path.display();
     let own = if arguments.read_only {
         if path.is_file() { Ok(()) } else { Err(format!("{shown} is no file; write it first, with -w")) }
@@ -153,7 +179,7 @@ struct IoTest<'a> {
     arguments: &'a MpiIoTestArguments,
     ranks: Ranks,
     path: PathBuf,
-    /// Whether the file is one that this run made.
+    /// Whether this rank has made its file.
     has_made: Cell<bool>,
 }
 
@@ -165,7 +191,11 @@ struct ReadOutcome {
 
 impl IoTest<'_> {
     fn open(&self, mode: MpiOpenMode) -> Result<MpiFile, SuiteFailure> {
-        step(self.world, MpiFile::open(&self.group, &self.path, mode, &self.arguments.hints))
+        let opened = MpiFile::open(&self.group, &self.path, mode, &self.arguments.hints);
+        if mode == MpiOpenMode::New && opened.is_ok() {
+            self.has_made.set(true);
+        }
+        step(self.world, opened)
     }
 
     /// The seconds of this rank's writes, and what it read.
@@ -180,7 +210,6 @@ impl IoTest<'_> {
         let arguments = self.arguments;
         let mut block = vec![0; usize::try_from(arguments.block.0).unwrap_or_default()];
         let file = self.open(MpiOpenMode::New)?;
-        self.has_made.set(true);
         let mut seconds = 0.0;
         let mut outcome = Ok(());
         for iteration in 0..arguments.iterations {
@@ -201,6 +230,10 @@ impl IoTest<'_> {
         let synced = if arguments.sync { Ok(()) } else { file.sync() };
         step(self.world, outcome.and(synced))?;
         step(self.world, file.close())?;
+        self.world.barrier();
+        let is_checker = arguments.own_files || self.ranks.own == 0;
+        let check = || check_length(&self.path, arguments.end_bytes(self.ranks));
+        step(self.world, if is_checker { check() } else { Ok(()) })?;
         Ok(seconds)
     }
 
@@ -345,6 +378,27 @@ mod tests {
             "# Write: min_t = 2.000000, max_t = 9.000000, mean_t = 5.000000, var_t = 4.571429\n"
         );
         assert!(TimeSpread::from_seconds(&[1.5]).variance_s2.abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn a_file_ends_behind_the_last_block_of_the_last_rank() {
+        let parsed = |words: &[&str]| {
+            let all = ["x", "-f", "data", "-b", "1KiB", "-i", "3"].into_iter().chain(words.iter().copied());
+            <TestCommand as clap::Parser>::try_parse_from(all).unwrap().arguments
+        };
+        let ranks = Ranks { own: 1, count: 4 };
+        assert_eq!(parsed(&[]).end_bytes(ranks), 12 << 10);
+        assert_eq!(parsed(&["-I"]).end_bytes(ranks), 3 << 10);
+        // The offsets of iterations are those without -S.
+        assert_eq!(parsed(&["-S"]).end_bytes(ranks), 9 << 10);
+        assert_eq!(parsed(&["-S"]).made_bytes(ranks), 0);
+        assert_eq!(parsed(&["-I"]).made_bytes(ranks), 3 << 10);
+    }
+
+    #[derive(Debug, clap::Parser)]
+    struct TestCommand {
+        #[command(flatten)]
+        arguments: MpiIoTestArguments,
     }
 
     #[test]

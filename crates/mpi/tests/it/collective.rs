@@ -166,3 +166,50 @@ fn wrong_words_and_places_are_refused_once() {
         assert_eq!(ended.stderr.matches(said).count(), 1, "{ended:?}");
     }
 }
+
+#[test]
+fn a_file_that_was_not_written_as_a_whole_does_not_stay() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    for suite in [
+        &["coll-perf", "-f", "data", "--size", "512x256x256"][..],
+        &["mpi-io-test", "-f", "data", "-b", "64MiB"],
+    ] {
+        // 64 MiB, in blocks of 1024 bytes: more than the library's own files have, less than the suite's.
+        let limited =
+            ["-np", "2", "bash", "-c", "ulimit -f 65536; exec \"$@\"", "bash", narrows_mpi(), "suite"];
+        let ended = wait(mpirun(folder.path(), &[&limited[..], suite].concat()));
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        assert_eq!(ended.stderr.matches("narrows: rank ").count(), 1, "{ended:?}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{ended:?}");
+    }
+}
+
+#[test]
+fn files_that_do_not_fit_are_refused_before_any_is_made() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    for suite in [
+        &["coll-perf", "-f", "data", "--size", "1048576x1048576x256"][..],
+        &["mpi-io-test", "-f", "data", "-b", "1GiB", "-i", "1000000"],
+        &["mpi-io-test", "-f", "data", "-b", "1GiB", "-i", "1000000", "-I"],
+    ] {
+        let ended = run(folder.path(), 2, &[&["suite"], suite].concat());
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert_eq!(ended.stderr.matches("are free there; nothing was written").count(), 1, "{ended:?}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{ended:?}");
+    }
+}
+
+#[test]
+fn a_load_of_many_times_the_memory_needs_yes() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    // 80 GiB: half an hour on a slow path.
+    let words = ["suite", "mpi-io-test", "-f", "data", "-b", "1MiB", "-i", "40000", "-r"];
+    std::fs::write(folder.path().join("data"), "x").unwrap();
+    let ended = run(folder.path(), 2, &words);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert_eq!(ended.stderr.matches("It needs a confirmation").count(), 1, "{ended:?}");
+    assert!(ended.stderr.contains("Add --yes to run it, or make it smaller"), "{ended:?}");
+    // What is there is read then, and is too short.
+    let ended = run(folder.path(), 2, &[&words[..], &["--yes"]].concat());
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+}

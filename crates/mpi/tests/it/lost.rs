@@ -1,30 +1,37 @@
 //! A rank that dies: it is named, the record is whole, and rank 0 ends with exit code 3.
 
 use crate::job::{Ended, events_of, mpirun, narrows_mpi, wait};
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
+use std::process::Command;
 
 /// A job of three ranks, the last of which is killed while load runs; rank 0 leaves its exit code in a file.
 fn killed(folder: &Path, launcher: &[&str]) -> Ended {
+    lost(folder, &folder.display().to_string(), launcher, "KILL", &[])
+}
+
+/// The same on `target`, by this signal to the last rank and with more words of the command.
+fn lost(folder: &Path, target: &str, launcher: &[&str], signal: &str, more: &[&str]) -> Ended {
     let text = format!(
-        "target = \"{}\"\nseconds = 60\n\n[workload]\nop = \"write\"\nblock = \"64KiB\"\nfile = \"4MiB\"\n\n[stop]\nmeasure = \
-         \"2s\"\ntrials = 8\n",
-        folder.display()
+        "target = \"{target}\"\nseconds = 60\n\n[workload]\nop = \"write\"\nblock = \"64KiB\"\nfile = \"4MiB\"\n\n[stop]\nmeasure = \
+         \"2s\"\ntrials = 8\n"
     );
     std::fs::write(folder.join("study.toml"), text).unwrap();
-    let own = [narrows_mpi(), "run", "study.toml", "--out", "record"];
-    let shell = |script: &'static str| ["-np", "1", "sh", "-c", script, "sh"];
-    let mut words = launcher.to_vec();
-    words.extend(shell("\"$@\"; echo $? > code"));
-    words.extend(own);
-    words.extend([":", "-np", "1"]);
-    words.extend(own);
-    words.push(":");
+    let own = [&[narrows_mpi(), "run", "study.toml", "--out", "record"], more].concat();
     // Not before the first trial has ended, whenever the job got there.
-    words.extend(shell(
+    let last = format!(
         "me=$$; (until grep -q trial_finished record/events.jsonl 2>/dev/null && grep -q '\"path/.*measure' \
-         record/events.jsonl; do sleep 0.1; done; kill -9 $me) & exec \"$@\"",
-    ));
-    words.extend(own);
+         record/events.jsonl; do sleep 0.1; done; kill -{signal} $me) & exec \"$@\""
+    );
+    let mut words = launcher.to_vec();
+    words.extend(["-np", "1", "sh", "-c", "\"$@\"; echo $? > code", "sh"]);
+    words.extend(&own);
+    words.extend([":", "-np", "1"]);
+    words.extend(&own);
+    words.push(":");
+    words.extend(["-np", "1", "sh", "-c", &last, "sh"]);
+    words.extend(&own);
     wait(mpirun(folder, &words))
 }
 
@@ -52,4 +59,44 @@ fn the_record_is_whole_before_a_launcher_ends_all_ranks_for_the_loss_of_one() {
     let ended = killed(folder.path(), &[]);
     assert_named(&folder.path().join("record"), &ended);
     assert_eq!(ended.code, Some(137), "the launcher's own: {ended:?}");
+}
+
+/// A loop device over a file that is detached at the end; `None` where this user may make none.
+struct LoopDevice(String);
+
+impl LoopDevice {
+    fn over(image: &Path) -> Option<Self> {
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(image).output().ok()?;
+        made.status.success().then(|| Self(String::from_utf8(made.stdout).unwrap().trim().to_owned()))
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that the machine cannot make says so")]
+fn a_device_is_claimed_for_all_ranks_and_not_cleared_while_a_lost_one_may_write() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let image = folder.path().join("image");
+    std::fs::write(&image, vec![0xA5; 64 << 20]).unwrap();
+    let Some(device) = LoopDevice::over(&image) else {
+        eprintln!("not run: this user may make no loop device");
+        return;
+    };
+    let target = format!("blk:{}", device.0);
+    let ended = lost(folder.path(), &target, &[], "STOP", &["--overwrite-device", "64MiB"]);
+    let record = folder.path().join("record");
+    let trials = events_of(&record, "trial_finished");
+    assert!(
+        trials[0]["clients"].as_array().unwrap().iter().all(|client| client["op_count"].as_u64() > Some(0))
+    );
+    assert_eq!(trials[0]["clients"].as_array().unwrap().len(), 3, "{ended:?}");
+    assert!(ended.stderr.contains("rank 2 was lost and may still write there"), "{ended:?}");
+    let mut start = [0; 15];
+    File::open(&device.0).unwrap().read_exact_at(&mut start, 0).unwrap();
+    assert_eq!(&start, b"made-by-narrows", "the mark stays: {ended:?}");
 }

@@ -3,6 +3,7 @@
 use crate::job::{events_of, json, mpirun, narrows_mpi, run, wait};
 use serde_json::Value;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// Writes a study of one short verified write on the folder of its test.
 fn study(folder: &Path, more: &str) {
@@ -137,4 +138,45 @@ fn ranks_with_a_monotonic_clock_of_their_own_start_and_count_as_the_others() {
         let elapsed_ns = clients[1]["elapsed_ns"].as_u64().unwrap();
         assert!(elapsed_ns < 5_000_000_000, "not a thousand seconds: {elapsed_ns}");
     }
+}
+
+/// The binary as a launcher of another MPI starts it: that launcher's variables, which the library does not know.
+fn started_by_another(folder: &Path, rank: &str, words: &[&str]) -> Command {
+    let mut command = Command::new(narrows_mpi());
+    command
+        .args(words)
+        .current_dir(folder)
+        .envs([("MV2_COMM_WORLD_RANK", rank), ("MV2_COMM_WORLD_SIZE", "2")])
+        .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"), ("TMPDIR", "/tmp")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+#[test]
+fn ranks_that_another_mpi_s_launcher_started_end_with_one_sentence() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    study(folder.path(), "");
+    for words in [&["run", "study.toml", "--out", "record"][..], &["suite", "coll-perf", "-f", "data"]] {
+        let ended = ["0", "1"].map(|rank| wait(started_by_another(folder.path(), rank, words)));
+        assert!(ended.iter().all(|one| one.code == Some(2)), "{ended:?}");
+        let said = "built with another MPI than the launcher's";
+        assert_eq!(ended.each_ref().map(|one| one.stderr.matches(said).count()), [1, 0], "{ended:?}");
+        assert!(!folder.path().join("record").exists() && !folder.path().join("data").exists(), "{ended:?}");
+    }
+}
+
+#[test]
+fn noise_is_of_all_ranks_and_what_loads_from_fewer_says_so() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let words = "noise . --runs 2 --seconds 6 --cell-seconds 0.3 --block 64KiB --depth 1 --op read --out r";
+    let ended = run(folder.path(), 2, &words.split(' ').collect::<Vec<_>>());
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
+    let trials = events_of(&folder.path().join("r").join("run-001"), "trial_finished");
+    let is_of_both = |trial: &Value| trial["cell"].as_str().unwrap().ends_with("/c2");
+    assert!(!trials.is_empty() && trials.iter().all(is_of_both), "{trials:?}");
+    let words = "suite ioperf . --count 60 --tag here --no-verdict --out s";
+    let ended = run(folder.path(), 2, &words.split(' ').collect::<Vec<_>>());
+    assert_eq!(ended.stderr.matches("rank 1 of this job does nothing").count(), 1, "{ended:?}");
 }

@@ -6,6 +6,7 @@ use crate::error::{ErrorKind, RecordError};
 use crate::files::{EVENTS, INVENTORY, MANIFEST, PLAN, SAMPLES, SUMMARY};
 use crate::folder::{OpenFolder, from_sys, replaced};
 use crate::staging::staging_name;
+use narrows_sys::access::may_make_files_in;
 use narrows_sys::file::{
     FolderRights, RenameMode, is_empty_folder, make_folder, open_folder, open_folder_in, open_place,
     remove_folder_in, rename_in,
@@ -67,7 +68,9 @@ impl RecordFolder {
         let dir: PathBuf = dir.components().collect();
         match open_folder(&dir).map_err(|error| from_sys(&error)) {
             Ok(opened) => Self::existing(&dir, opened).map(drop),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                takes_folder(&dir).map_err(|error| RecordError::io(OPERATION, &dir, error))
+            }
             Err(error) => Err(Self::refused(&dir, error)),
         }
     }
@@ -184,6 +187,18 @@ impl RecordFolder {
         let folder = OpenFolder::new(staging.clone(), opened).map_err(failed)?;
         Ok(Self { folder, staged: Some(StagedName { around, passing, name, dir }) })
     }
+}
+
+/// Whether this user may make a folder in the first one above `dir` that is there.
+fn takes_folder(dir: &Path) -> io::Result<()> {
+    for above in dir.ancestors().skip(1) {
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        match may_make_files_in(above).map_err(|error| from_sys(&error)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            taken => return taken,
+        }
+    }
+    Ok(())
 }
 
 /// The folder `path`, open as a place for names; it and folders above it are made where they are missing, for this user

@@ -5,7 +5,7 @@
 
 use super::clients::{ClientEvent, ClientPort, ClientSilence, run_clients};
 use super::{Coordinator, LocalContext, ThreadCoordinator, TrialHooks};
-use crate::assignment::{Assignment, ClientOutput, OwnFolderFacts, ToClient};
+use crate::assignment::{Assignment, ClientOutput, OwnPlaceFacts, ToClient};
 use crate::client_process::{read_messages, send};
 use crate::error::RunError;
 use narrows_sys::process::{StopSignal, die_with_parent, stop_child};
@@ -94,7 +94,7 @@ impl ProcessCoordinator {
         let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed("was started without pipes".to_owned()));
         };
-        let folders = OwnFolderFacts::of_target(assignment.target());
+        let folders = OwnPlaceFacts::of_target(assignment.target());
         send(&mut stdin, &ToClient::Prepare(Box::new(assignment.clone()), folders))
             .map_err(|error| failed(format!("did not take its assignment: {error}")))?;
         let index = assignment.client_index as usize;

@@ -132,7 +132,8 @@ impl Arguments {
     pub fn on_folder(&self, run: &PostmarkRun) -> FolderRun {
         let settings = run.settings.clone();
         let seed = Some(settings.seed);
-        let request = Request { settings, has_cuts: !self.cuts.no_verdict, memory: None, free: None };
+        let has_cuts = !self.cuts.no_verdict;
+        let request = Request { settings, has_cuts, memory: None, free: None, rooms: Vec::new() };
         let dir = run.locations().first().map_or_else(|| PathBuf::from("."), PathBuf::from);
         FolderRun { request: Box::new(request), dir, cuts: self.cuts.clone(), seed }
     }

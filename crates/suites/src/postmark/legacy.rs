@@ -30,5 +30,6 @@ pub(super) fn request(options: &SuiteSource) -> Option<Request> {
         has_cuts: options.has_cuts(),
         memory: number("memory_bytes").map(Bytes),
         free: None,
+        rooms: Vec::new(),
     })
 }

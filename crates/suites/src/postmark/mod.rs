@@ -98,6 +98,7 @@ impl OnFolder for Request {
 
     fn learn(&mut self, machine: &dyn SuiteMachine) {
         (self.memory, self.free) = (machine.memory_bytes(), machine.free_bytes());
+        self.rooms = machine.rooms();
     }
 }
 

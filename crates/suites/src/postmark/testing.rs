@@ -7,7 +7,13 @@ use narrows_model::{Bytes, Plan};
 
 /// As published.
 pub(super) fn request() -> Request {
-    Request { settings: PostmarkSettings::default(), has_cuts: true, memory: None, free: None }
+    Request {
+        settings: PostmarkSettings::default(),
+        has_cuts: true,
+        memory: None,
+        free: None,
+        rooms: Vec::new(),
+    }
 }
 
 pub(super) fn planned(request: &Request) -> Plan {
