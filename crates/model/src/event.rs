@@ -1,5 +1,7 @@
 //! What a run reports while it runs, in order: the only thing that `run` passes to the record.
 
+mod read;
+
 use crate::cell::{Cell, CellId};
 use crate::counters::CounterSample;
 use crate::inventory::Inventory;
@@ -42,7 +44,7 @@ pub enum EndReason {
 }
 
 /// One thing that happened in a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The run began.

@@ -1,12 +1,8 @@
 //! The event in a line's data, or the key at which it is not what the schema says.
-//!
-//! The three events that make up nearly all of a record are read straight into their types; the tagged form would first
-//! copy every value in memory, and its errors would not know their place.
 
 use crate::files::without_position;
 use crate::locate::key_at;
-use narrows_model::Event;
-use serde::de::DeserializeOwned;
+use narrows_model::{Event, Json};
 
 /// Why data is no event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,19 +16,7 @@ pub(crate) const PLAN_EXTENDED: &str = r#"{"event":"plan_extended""#;
 
 /// The event in `data`.
 pub(crate) fn event(data: &str) -> Result<Event, DecodeError> {
-    if data.starts_with(r#"{"event":"trial_finished""#) {
-        parse(data).map(|trial| Event::TrialFinished(Box::new(trial)))
-    } else if data.starts_with(r#"{"event":"interval""#) {
-        parse(data).map(|sample| Event::Interval(Box::new(sample)))
-    } else if data.starts_with(r#"{"event":"counters""#) {
-        parse(data).map(|sample| Event::Counters(Box::new(sample)))
-    } else {
-        parse(data)
-    }
-}
-
-fn parse<T: DeserializeOwned>(data: &str) -> Result<T, DecodeError> {
-    serde_json::from_str(data).map_err(|error| DecodeError {
+    Event::from_json(data).map_err(|error| DecodeError {
         key: key_at(data, error.line(), error.column()),
         found: without_position(&error),
     })
@@ -44,7 +28,7 @@ mod tests {
     use crate::samples;
 
     #[test]
-    fn the_short_way_reads_what_the_tagged_form_reads() {
+    fn each_event_is_read_as_it_was_written() {
         for expected in samples::one_of_each() {
             let data = serde_json::to_string(&expected).unwrap();
             assert_eq!(event(&data).unwrap(), expected);

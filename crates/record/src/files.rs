@@ -5,8 +5,8 @@
 use crate::error::{ErrorKind, RecordError};
 use crate::folder::OpenFolder;
 use crate::locate::key_at;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use narrows_model::Json;
+use narrows_model::json::indented;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -23,15 +23,11 @@ pub(crate) const PARTIAL: &str = ".partial";
 const WHOLE_BYTES_MAX: u64 = 256 << 20;
 
 /// Writes `value` as the file `name` of `folder`; a reader sees the old file or the new one, never a part.
-pub(crate) fn write_whole<T: Serialize>(
-    folder: &OpenFolder,
-    name: &str,
-    value: &T,
-) -> Result<(), RecordError> {
+pub(crate) fn write_whole<T: Json>(folder: &OpenFolder, name: &str, value: &T) -> Result<(), RecordError> {
     let failed = |error| RecordError::io("write", &folder.file_path(name), error);
-    let text = serde_json::to_string_pretty(value).map_err(|error| failed(io::Error::from(error)))?;
+    let json = value.to_json().map_err(|error| failed(io::Error::from(error)))?;
     // JSON leaves some characters as they are that terminals act on.
-    let text = format!("{}\n", narrows_model::printable::lines(&text));
+    let text = format!("{}\n", narrows_model::printable::lines(&indented(&json)));
     let partial = format!("{name}{PARTIAL}");
     let mut made = folder.create_new("write", &partial)?;
     let written = made.write_all(text.as_bytes()).and_then(|()| {
@@ -70,9 +66,13 @@ pub(crate) fn read_text(folder: &OpenFolder, name: &str) -> Result<String, Recor
     })
 }
 
-/// The value in `text`, which is the content of the file at `path`.
-pub(crate) fn parse_whole<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, RecordError> {
-    serde_json::from_str(text).map_err(|error| {
+/// The value that `read` makes of `text`, which is the content of the file at `path`.
+pub(crate) fn parse_whole<T>(
+    path: &Path,
+    text: &str,
+    read: impl FnOnce(&str) -> serde_json::Result<T>,
+) -> Result<T, RecordError> {
+    read(text).map_err(|error| {
         let line = u64::try_from(error.line()).ok().filter(|line| *line > 0);
         let hint = if error.is_eof() {
             "the file ends too early; restore it from a copy"

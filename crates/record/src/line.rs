@@ -3,13 +3,12 @@
 //! Text in, text out; no files. The CRC-32 (IEEE 802.3) is over the exact bytes of the data's JSON text.
 
 use crate::damage::DamageKind;
-use narrows_model::Event;
 use narrows_model::printable::lines;
+use narrows_model::{Event, Json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::io::Write;
 use std::ops::Range;
 
 /// One line of a record, as its schema is published.
@@ -75,7 +74,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<LineHeader, DamageKind> {
 /// Writes an event as JSON text into `data`, whose previous content is replaced.
 pub(crate) fn encode_event(data: &mut Vec<u8>, event: &Event) -> serde_json::Result<()> {
     data.clear();
-    serde_json::to_writer(data.by_ref(), event)?;
+    event.append_json(data)?;
     // JSON leaves some characters as they are that terminals act on; none of them below DEL.
     if data.iter().any(|byte| *byte >= 0x7f) {
         let text = String::from_utf8_lossy(data);

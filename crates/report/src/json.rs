@@ -3,7 +3,7 @@
 use narrows_model::extrapolation::Extrapolation;
 use narrows_model::figures::FigureComparison;
 use narrows_model::observation::DiagnosisDocument;
-use narrows_model::{Comparison, Noise, Summary};
+use narrows_model::{Comparison, Json, Noise, Summary};
 use serde_json::json;
 
 /// The summary as indented JSON that ends in a newline; keys are in the order of the types.
@@ -12,7 +12,7 @@ use serde_json::json;
 /// Never: every map of a summary has keys that are text, and memory takes every write.
 #[must_use]
 pub fn summary(summary: &Summary) -> String {
-    indented(serde_json::to_string_pretty(summary))
+    indented(summary)
 }
 
 /// The verdict on observations as indented JSON that ends in a newline; keys are in the order of the types.
@@ -21,7 +21,7 @@ pub fn summary(summary: &Summary) -> String {
 /// Never, as [`summary`].
 #[must_use]
 pub fn diagnosis(document: &DiagnosisDocument) -> String {
-    indented(serde_json::to_string_pretty(document))
+    indented(document)
 }
 
 /// A comparison as indented JSON that ends in a newline; keys are in the order of the types.
@@ -30,7 +30,7 @@ pub fn diagnosis(document: &DiagnosisDocument) -> String {
 /// Never, as [`summary`].
 #[must_use]
 pub fn comparison(found: &Comparison) -> String {
-    indented(serde_json::to_string_pretty(found))
+    indented(found)
 }
 
 /// Figures of two sides as indented JSON that ends in a newline; keys are in the order of the types.
@@ -39,7 +39,7 @@ pub fn comparison(found: &Comparison) -> String {
 /// Never, as [`summary`].
 #[must_use]
 pub fn figures(found: &FigureComparison) -> String {
-    indented(serde_json::to_string_pretty(found))
+    indented(found)
 }
 
 /// The noise of runs as indented JSON that ends in a newline; keys are in the order of the types.
@@ -48,7 +48,7 @@ pub fn figures(found: &FigureComparison) -> String {
 /// Never, as [`summary`].
 #[must_use]
 pub fn noise(found: &Noise) -> String {
-    indented(serde_json::to_string_pretty(found))
+    indented(found)
 }
 
 /// Rates of more clients than were measured as indented JSON that ends in a newline; keys are in the order of the types.
@@ -57,15 +57,16 @@ pub fn noise(found: &Noise) -> String {
 /// Never, as [`summary`].
 #[must_use]
 pub fn extrapolation(found: &Extrapolation) -> String {
-    indented(serde_json::to_string_pretty(found))
+    indented(found)
 }
 
 #[allow(
     clippy::expect_used,
     reason = "the documents' maps have text keys, the only thing that could fail in memory"
 )]
-fn indented(document: serde_json::Result<String>) -> String {
-    let mut text = document.expect("a document has maps with text keys alone");
+fn indented(document: &impl Json) -> String {
+    let text = document.to_json().expect("a document has maps with text keys alone");
+    let mut text = narrows_model::json::indented(&text);
     text.push('\n');
     text
 }

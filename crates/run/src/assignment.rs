@@ -22,6 +22,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
     /// The cell.
+    #[serde(with = "narrows_model::json::embedded")]
     pub cell: Cell,
     /// The repetition, from 0.
     pub trial: u32,
@@ -359,7 +360,7 @@ pub enum FromClient {
     /// The client lives, whatever its load waits for: said often while load runs.
     Alive,
     /// A worker's interval ended.
-    Interval(Box<IntervalSample>),
+    Interval(#[serde(with = "narrows_model::json::embedded")] Box<IntervalSample>),
     /// The trial ended.
     Done(Box<ClientOutput>),
     /// The trial ended for the client, whose output is in what another one sends as [`FromClient::Merged`].

@@ -36,6 +36,7 @@ pub enum ControlRequest {
     /// Run a cell on the server itself, in the session's store.
     RunCell {
         /// The cell, with its trials.
+        #[serde(with = "narrows_model::json::embedded")]
         cell: Box<Cell>,
         /// Length of an interval of the series.
         interval_ns: u64,
@@ -96,8 +97,10 @@ pub enum Answer {
     /// Who the server is.
     Facts {
         /// Its facts; clock offset, round trip and shared machine are for the client to fill in.
+        #[serde(with = "narrows_model::json::embedded")]
         facts: Box<ServerFacts>,
         /// Its inventory, the path of its store included.
+        #[serde(with = "narrows_model::json::embedded")]
         inventory: Box<Inventory>,
         /// The session of this connection, for data connections to join.
         session: String,
@@ -110,9 +113,9 @@ pub enum Answer {
         server_ns: u64,
     },
     /// The server's counters.
-    Counters(Box<CounterSample>),
+    Counters(#[serde(with = "narrows_model::json::embedded")] Box<CounterSample>),
     /// Something happened in the running cell.
-    Event(Box<Event>),
+    Event(#[serde(with = "narrows_model::json::embedded")] Box<Event>),
     /// The cell ended.
     CellDone,
     /// Whether the file is there with that content.

@@ -9,10 +9,17 @@ use anyhow::Context;
 use crate::workspace::{Workspace, cargo};
 use crate::{TaskOutcome, gen_docs, output, tidy};
 
+/// Options of cargo that add what needs the MPI library of this machine.
+const WITH_MPI: &[&str] = &["--features", "narrows-mpi/libmpi"];
+
 /// One cargo command of the check.
 struct CheckStep {
     name: &'static str,
     arguments: &'static [&'static str],
+    /// What follows `--`, for the compiler.
+    lints: &'static [&'static str],
+    /// Whether it compiles, so that what needs MPI can be added.
+    compiles: bool,
     environment: &'static [(&'static str, &'static str)],
     hint: &'static str,
 }
@@ -20,13 +27,17 @@ struct CheckStep {
 const FORMAT: CheckStep = CheckStep {
     name: "fmt",
     arguments: &["fmt", "--all", "--check"],
+    lints: &[],
+    compiles: false,
     environment: &[],
     hint: "run `cargo fmt --all`",
 };
 
 const LINTS: CheckStep = CheckStep {
     name: "clippy",
-    arguments: &["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"],
+    arguments: &["clippy", "--workspace", "--all-targets", "--locked", "--quiet"],
+    lints: &["--", "-D", "warnings"],
+    compiles: true,
     environment: &[],
     hint: "each message above names its file, its line and mostly its remedy",
 };
@@ -34,18 +45,29 @@ const LINTS: CheckStep = CheckStep {
 const DOCUMENTATION: CheckStep = CheckStep {
     name: "doc",
     arguments: &["doc", "--workspace", "--no-deps", "--locked", "--quiet"],
+    lints: &[],
+    compiles: true,
     environment: &[("RUSTDOCFLAGS", "-D warnings")],
     hint: "mostly a link in a doc comment that names nothing",
 };
+
+/// What the check compiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CheckScope {
+    /// What can be built everywhere.
+    Everywhere,
+    /// That, and what needs the MPI library of this machine.
+    WithMpi,
+}
 
 /// Whether the workspace passes every step; what fails is printed.
 ///
 /// # Errors
 /// A step that could not be started.
-pub(crate) fn run() -> anyhow::Result<TaskOutcome> {
+pub(crate) fn run(scope: CheckScope) -> anyhow::Result<TaskOutcome> {
     let workspace = Workspace::load()?;
     for step in [&FORMAT, &LINTS] {
-        if !passes(step, &workspace.root)? {
+        if !passes(step, scope, &workspace.root)? {
             return Ok(TaskOutcome::ProblemsFound);
         }
     }
@@ -57,15 +79,16 @@ pub(crate) fn run() -> anyhow::Result<TaskOutcome> {
         output::complaint("check: gen-docs failed; run `cargo xtask gen-docs`");
         return Ok(TaskOutcome::ProblemsFound);
     }
-    if !passes(&DOCUMENTATION, &workspace.root)? {
+    if !passes(&DOCUMENTATION, scope, &workspace.root)? {
         return Ok(TaskOutcome::ProblemsFound);
     }
     output::line("check: fmt, clippy, tidy, gen-docs and doc pass");
     Ok(TaskOutcome::Healthy)
 }
 
-fn passes(step: &CheckStep, root: &Path) -> anyhow::Result<bool> {
-    let status = cargo(root, step.arguments)
+fn passes(step: &CheckStep, scope: CheckScope, root: &Path) -> anyhow::Result<bool> {
+    let more = if step.compiles && scope == CheckScope::WithMpi { WITH_MPI } else { &[] };
+    let status = cargo(root, &[step.arguments, more, step.lints].concat())
         .envs(step.environment.iter().copied())
         .status()
         .with_context(|| format!("could not start cargo {}", step.name))?;

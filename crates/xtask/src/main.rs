@@ -19,12 +19,14 @@ mod workspace;
 
 use std::process::ExitCode;
 
+use check::CheckScope;
 use gen_docs::DocsMode;
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  check               fmt --check, clippy, tidy, gen-docs --check and the documentation build, warnings denied
+  check [--with-mpi]  fmt --check, clippy, tidy, gen-docs --check and the documentation build, warnings denied;
+                      what needs the MPI library of this machine is checked with --with-mpi alone
   tidy                crate edges, effects, lengths, names, dependency count and forbidden texts
   dist                build one static binary into target/dist, limit its size, and try it
   gen-docs [--check]  write docs/reference from the registries, or say which pages differ from them
@@ -63,7 +65,8 @@ fn main() -> ExitCode {
 fn dispatch(arguments: &[String]) -> anyhow::Result<TaskOutcome> {
     let names: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match names.as_slice() {
-        ["check"] => check::run(),
+        ["check"] => check::run(CheckScope::Everywhere),
+        ["check", "--with-mpi"] => check::run(CheckScope::WithMpi),
         ["dist"] => dist::run(),
         ["tidy"] => tidy::run(),
         ["gen-docs"] => gen_docs::run(DocsMode::Write),

@@ -13,7 +13,7 @@ use narrows_model::capabilities::{Capabilities, Completion};
 use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::sim_profile::SimProfile;
 use narrows_model::workload::{Access, CacheState};
-use narrows_model::{Bytes, Cut, Effective, Target};
+use narrows_model::{Bytes, Cut, Effective, Json, Target};
 use narrows_sim::{Machine, RequestOutcome};
 use narrows_sys::file::read_small_through_links;
 use std::collections::HashMap;
@@ -78,7 +78,7 @@ pub fn read_profile(profile: &str) -> Result<SimProfile, EngineError> {
     let invalid =
         |detail: String| EngineError::new(ErrorKind::Unsupported, "read", profile.to_owned()).detail(detail);
     let text = std::str::from_utf8(&content).map_err(|error| invalid(error.to_string()))?;
-    serde_json::from_str(text).map_err(|error| invalid(error.to_string()))
+    SimProfile::from_json(text).map_err(|error| invalid(error.to_string()))
 }
 
 fn profile_of(target: &Target) -> Result<&str, EngineError> {

@@ -19,7 +19,7 @@ use crate::manifest::{Manifest, RECORD_SCHEMA, check_schema};
 use growing_plan::{ADDED_BYTES_MAX, GrowingPlan, PLAN_CELLS_MAX};
 use narrows_model::plan::PLAN_SCHEMA;
 use narrows_model::summary::SUMMARY_SCHEMA;
-use narrows_model::{Event, Inventory, Plan, Summary};
+use narrows_model::{Event, Inventory, Json, Plan, Summary};
 use serde::Deserialize;
 use std::io::{self, BufReader};
 use std::path::Path;
@@ -65,7 +65,8 @@ impl Record {
     pub(crate) fn from_folder(folder: Arc<OpenFolder>) -> Result<Record, RecordError> {
         let manifest: Manifest = versioned(&folder, MANIFEST, RECORD_SCHEMA)?;
         let mut plan = GrowingPlan::new(versioned(&folder, PLAN, PLAN_SCHEMA)?);
-        let inventory = parse_whole(&folder.file_path(INVENTORY), &read_text(&folder, INVENTORY)?)?;
+        let inventory =
+            parse_whole(&folder.file_path(INVENTORY), &read_text(&folder, INVENTORY)?, Inventory::from_json)?;
         let mut lines = open_lines(&folder, EVENTS, manifest.lines.map(|lines| lines.events))?;
         let mut event_count = 0;
         while let Some(header) = advance(&mut lines, &folder, EVENTS)? {
@@ -274,20 +275,16 @@ fn missing(folder: &OpenFolder, file: &'static str) -> Option<Damage> {
 }
 
 /// A document whose schema is looked at before anything else is believed of it.
-fn versioned<T: serde::de::DeserializeOwned>(
-    folder: &OpenFolder,
-    file: &str,
-    known: &str,
-) -> Result<T, RecordError> {
+fn versioned<T: Json>(folder: &OpenFolder, file: &str, known: &str) -> Result<T, RecordError> {
     #[derive(Deserialize)]
     struct Schema {
         #[serde(default)]
         schema: Option<String>,
     }
     let (path, text) = (folder.file_path(file), read_text(folder, file)?);
-    let found: Schema = parse_whole(&path, &text)?;
+    let found = parse_whole(&path, &text, |text| serde_json::from_str::<Schema>(text))?;
     check_schema(&path, found.schema.as_deref(), known)?;
-    parse_whole(&path, &text)
+    parse_whole(&path, &text, T::from_json)
 }
 
 #[cfg(test)]

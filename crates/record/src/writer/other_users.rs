@@ -43,7 +43,7 @@ fn a_record_of_which_the_folder_was_replaced_is_finished_where_it_is() {
     for event in samples::one_of_each() {
         writer.event(&event).unwrap();
     }
-    write_whole(&writer.folder, SUMMARY, &"ours").unwrap();
+    write_whole(&writer.folder, SUMMARY, &writer.manifest.clone()).unwrap();
     writer.finish(EndReason::Finished).unwrap();
     for name in ["manifest.json", "summary.json", "events.jsonl"] {
         assert_eq!(fs::read_to_string(at("record").join(name)).unwrap(), "theirs", "{name}");
