@@ -126,7 +126,7 @@ mod tests {
         assert!(!named(&summary, "bulk write").contains(&Segment::NetworkBandwidth));
         let view = SummaryView::new(&summary);
         let bulk =
-            view.regimes().into_iter().map(|regime| regime.cell).find(|cell| {
+            view.regimes().iter().map(|regime| regime.cell).find(|cell| {
                 !crate::facts::reads(cell.op) && !method::is_single(cell) && !cell.is_small_block()
             });
         let mut more = bulk.unwrap().clone();

@@ -374,16 +374,17 @@ fn proofs_of_one_side_and_of_both_are_checked() {
 
 #[test]
 fn a_target_that_changes_what_was_asked_for_is_refused() {
-    for (key, value) in [
-        ("HeaderDigest", "None"),
-        ("DataDigest", "CRC32C"),
-        ("ErrorRecoveryLevel", "2"),
-        ("DataPDUInOrder", "No"),
-        ("MaxRecvDataSegmentLength", "1"),
-        ("FirstBurstLength", "many"),
-        ("InitialR2T", "Perhaps"),
-    ] {
-        let operational: &'static [(&str, &str)] = Box::leak(Box::new([(key, value)]));
+    const CHANGED: [[(&str, &str); 1]; 7] = [
+        [("HeaderDigest", "None")],
+        [("DataDigest", "CRC32C")],
+        [("ErrorRecoveryLevel", "2")],
+        [("DataPDUInOrder", "No")],
+        [("MaxRecvDataSegmentLength", "1")],
+        [("FirstBurstLength", "many")],
+        [("InitialR2T", "Perhaps")],
+    ];
+    for operational in &CHANGED {
+        let [(key, value)] = operational;
         let error = login(asked(None), &mut TestTarget { operational, ..TestTarget::new() }).unwrap_err();
         assert!(error.to_string().contains(&format!("{key}={value}")), "{error}");
         assert_eq!(error.kind(), ErrorKind::Refused(Refusal::Unsupported));
