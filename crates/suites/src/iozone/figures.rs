@@ -28,9 +28,11 @@ impl ProcessFigures {
         }
     }
 
-    /// Its rate, or its time an operation; `None` without time or operations.
+    /// Its rate, or its time an operation; `None` without time or operations. Who came after the stone wall has moved nothing
+    /// in no time: a rate of 0.
     pub(super) fn value(&self, unit: FigureUnit) -> Option<f64> {
         match unit {
+            FigureUnit::KbPerS | FigureUnit::OpsPerS if self.ops == 0.0 => Some(0.0),
             FigureUnit::KbPerS => ratio(self.bytes / KB, self.elapsed_s),
             FigureUnit::OpsPerS => ratio(self.ops, self.elapsed_s),
             FigureUnit::MicrosPerOp => ratio(self.elapsed_s * 1e6, self.ops),
@@ -143,6 +145,9 @@ mod tests {
         assert_eq!(child.value(FigureUnit::OpsPerS), Some(32.0));
         assert_eq!(child.value(FigureUnit::MicrosPerOp), Some(31_250.0));
         assert_eq!(ProcessFigures { elapsed_s: 0.0, ..child }.value(FigureUnit::KbPerS), None);
+        let late = ProcessFigures { bytes: 0.0, ops: 0.0, elapsed_s: 0.0, cpu_s: 0.0 };
+        assert_eq!(late.value(FigureUnit::KbPerS), Some(0.0));
+        assert_eq!(late.value(FigureUnit::MicrosPerOp), None);
         assert_eq!(ProcessFigures { ops: 0.0, ..child }.value(FigureUnit::MicrosPerOp), None);
     }
 
