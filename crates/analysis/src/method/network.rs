@@ -54,7 +54,8 @@ pub(crate) fn compare_with_cut(
     cell: &CellSummary,
     cut: Cut,
 ) -> Option<SegmentVerdict> {
-    let ceiling = view.ceiling(cut, cell)?;
+    let ceiling =
+        if is_single(cell) { view.ceiling_at_any_block(cut, cell) } else { view.ceiling(cut, cell) }?;
     let command = format!("ss -ti dst {}; ip -s link", server_host(view));
     let shown = EvidenceSource { counter: "payload acknowledged or received (TCP_INFO)", command: &command };
     if is_single(cell) {

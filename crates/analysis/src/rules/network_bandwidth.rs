@@ -54,7 +54,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     } else {
         network::compare_with_stream(view, cell)?
     };
-    let stream = view.ceiling(network::stream_cut(view, cell), cell)?.cell;
+    let stream = view.ceiling_at_any_block(network::stream_cut(view, cell), cell)?.cell;
     if let Some(verdict) = shared_with_others(cell, stream) {
         return Some(verdict);
     }
@@ -198,6 +198,27 @@ mod tests {
         );
         let carried = view.ceiling(Cut::NetworkStream, cell).unwrap().bytes_per_s;
         assert!((carried / whole - 0.75).abs() < 0.02, "{carried} of {whole}");
+    }
+
+    #[test]
+    fn one_small_request_at_a_time_fills_a_wire_whose_stream_was_measured_with_large_blocks() {
+        let mut summary = builtin("gigabit-nfs");
+        summary.cells.retain(|cell| cell.cut != Cut::NetworkStream || !cell.is_small_block());
+        let wire = |cell: &&CellSummary| cell.cut == Cut::NetworkStream && crate::facts::reads(cell.op);
+        let rates = summary.cells.iter().filter(wire).filter_map(|cell| cell.rate_bytes_per_s);
+        let best = rates.map(|rate| rate.0).fold(0.0, f64::max);
+        let one = |cell: &&mut CellSummary| {
+            cell.cut == Cut::Path
+                && method::is_single(cell)
+                && cell.is_small_block()
+                && crate::facts::reads(cell.op)
+        };
+        let cell = summary.cells.iter_mut().find(one).unwrap();
+        cell.rate_bytes_per_s.as_mut().unwrap().0 = best;
+        cell.ops_per_s.as_mut().unwrap().0 = best / cell.block_bytes.as_f64();
+        let cell = cell.clone();
+        let verdict = evaluate(&SummaryView::new(&summary), &cell).unwrap();
+        assert_eq!(verdict.stance, Stance::Limits, "{verdict:?}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
 use crate::case::Cases;
+use crate::method::protocol::is_durable_each;
 use crate::method::server_parts::parts;
 use crate::method::shares::TimePart;
 use crate::text;
@@ -21,7 +22,8 @@ pub(super) static RULE: Rule = Rule {
                  workers were ready for and other programs of that machine used is these programs'; where a quota ran out in half of \
                  its periods it is the server's CPU. A request that waits for a worker waits for what workers do. Beside these are the round trip of the \
                  network and, at one request in flight, the client's time on a CPU. Each part of 30 % or more is named with its share and \
-                 the most that its removal gains. Nothing is named where more than a fifth of the time is explained by none of them.",
+                 the most that its removal gains. Nothing is named where more than a fifth of the time is explained by none of them, \
+                 nor of writes that each return when they are durable: there the commit is compared with writes that need none.",
     formula: "part of the server = (busy workers + queued requests) / in flight x share of the workers' time; network = smallest round trip / \
               time of a request; part >= 0.3, all parts together >= 0.8; gain <= 1 / (1 - part)",
     source: "Little, Operations Research 9 (1961); Amdahl's law; Linux, Documentation/scheduler/sched-stats.rst",
@@ -39,6 +41,9 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 }
 
 fn evaluate(cell: &CellSummary) -> Vec<SegmentVerdict> {
+    if is_durable_each(cell) {
+        return Vec::new(); // Waiting for the device is its commit then, which writes that need none show.
+    }
     let parts = parts(cell).unwrap_or_default();
     let explained: f64 = parts.iter().map(|part| part.share).sum();
     if explained < MOSTLY_EXPLAINED_RATIO {
@@ -146,6 +151,18 @@ mod tests {
         // Eight of sixteen are at workers, which wait for the device for nine tenths of their time.
         assert!(limiting[0].evidence[0].text.contains("45 % of the time of a request"), "{:?}", limiting[0]);
         assert!(limiting[0].relief_gain_ratio.is_some_and(|gain| (gain - 1.0 / 0.55).abs() < 1e-6));
+    }
+
+    #[test]
+    fn writes_that_are_durable_each_are_left_to_what_their_commit_costs() {
+        let mut summary = counted(QUIET);
+        assert!(crate::testing::found(&summary, RULE.code));
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+            cell.op = narrows_model::Op::Write;
+            cell.requested.sync = narrows_model::workload::SyncPolicy::Every(1);
+        }
+        summary.diagnosis = crate::diagnose(&summary);
+        assert!(!crate::testing::found(&summary, RULE.code), "{:#?}", summary.diagnosis.limiting);
     }
 
     #[test]

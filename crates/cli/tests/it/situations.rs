@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 const GUIDES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/situations");
 const RECORDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/situations");
 
-/// The guides, each with the record of the same name.
+/// The guides, each with the record of the same name, or with the records of its two sides.
 fn guides() -> Vec<(String, PathBuf)> {
     let listed = std::fs::read_dir(GUIDES).unwrap().flatten();
     let mut found: Vec<(String, PathBuf)> = listed
@@ -27,11 +27,14 @@ fn quoted(guide: &str) -> Vec<String> {
 #[test]
 fn what_a_guide_quotes_is_what_its_record_gives_in_that_order() {
     let guides = guides();
-    assert!(guides.len() >= 2, "{guides:?}");
+    assert_eq!(guides.len(), 10, "{guides:?}");
     for (name, path) in guides {
         let record = Path::new(RECORDS).join(&name);
         assert!(record.is_dir(), "{name} has no record");
-        let mut command = narrows(Path::new(RECORDS), &["diagnose", &name]);
+        let [before, after] = ["before", "after"].map(|side| format!("{name}/{side}"));
+        let compares = record.join("before").is_dir();
+        let words = if compares { vec!["compare", &before, &after] } else { vec!["diagnose", &name] };
+        let mut command = narrows(Path::new(RECORDS), &words);
         let output = command.env("COLUMNS", "90").output().unwrap();
         let printed = String::from_utf8(output.stdout).unwrap();
         let mut lines = printed.lines().map(str::trim_end);
