@@ -2,6 +2,7 @@
 
 use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
 use crate::case::Cases;
+use crate::facts::reads;
 use crate::method::protocol::is_durable_each;
 use crate::method::server_parts::parts;
 use crate::method::shares::TimePart;
@@ -10,6 +11,7 @@ use crate::thresholds::{INFERRED_CONFIDENCE, LARGE_PART_RATIO, MOSTLY_EXPLAINED_
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
+use narrows_model::workload::Acknowledgement;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -41,7 +43,8 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 }
 
 fn evaluate(cell: &CellSummary) -> Vec<SegmentVerdict> {
-    if is_durable_each(cell) {
+    let is_late = !reads(cell.op) && cell.requested.acknowledgement == Acknowledgement::Late;
+    if is_late || is_durable_each(cell) {
         return Vec::new(); // Waiting for the device is its commit then, which writes that need none show.
     }
     let parts = parts(cell).unwrap_or_default();
@@ -70,6 +73,7 @@ mod tests {
     use narrows_model::counters::Role;
     use narrows_model::diagnosis::Relation;
     use narrows_model::summary::{ForeignLoad, Metric, TimeShares};
+    use narrows_model::workload::SyncPolicy;
     use narrows_model::{Cut, Nanos, Summary};
 
     /// What was counted of a load with 16 requests in flight.
@@ -155,14 +159,20 @@ mod tests {
 
     #[test]
     fn writes_that_are_durable_each_are_left_to_what_their_commit_costs() {
-        let mut summary = counted(QUIET);
-        assert!(crate::testing::found(&summary, RULE.code));
-        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
-            cell.op = narrows_model::Op::Write;
-            cell.requested.sync = narrows_model::workload::SyncPolicy::Every(1);
-        }
-        summary.diagnosis = crate::diagnose(&summary);
-        assert!(!crate::testing::found(&summary, RULE.code), "{:#?}", summary.diagnosis.limiting);
+        let write = |sync: SyncPolicy, acknowledgement: Acknowledgement| {
+            let mut summary = counted(QUIET);
+            for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+                cell.op = narrows_model::Op::Write;
+                (cell.requested.sync, cell.requested.acknowledgement) = (sync, acknowledgement);
+            }
+            crate::diagnose(&summary)
+                .limiting
+                .iter()
+                .any(|entry| entry.codes.iter().any(|code| code == RULE.code))
+        };
+        assert!(write(SyncPolicy::None, Acknowledgement::Early));
+        assert!(!write(SyncPolicy::Every(1), Acknowledgement::Early));
+        assert!(!write(SyncPolicy::None, Acknowledgement::Late));
     }
 
     #[test]
