@@ -7,8 +7,8 @@ mod index;
 mod proxy;
 mod regime;
 
+use crate::facts::StripeMembers;
 pub use crate::facts::{Sharing, time_per_op_s};
-use crate::facts::{StripeMembers, reads};
 pub use regime::{Regime, RegimeKind};
 
 use crate::facts::flags::{ONE_GROUP, has};
@@ -127,21 +127,13 @@ impl<'a> SummaryView<'a> {
     /// The best rate that `cut` reached in the direction of `cell`, whatever the block.
     #[must_use]
     pub fn best_of(&self, cut: Cut, cell: &CellSummary) -> Option<f64> {
-        self.index.best_of(cut, cell)
+        self.index.best_of(cut, cell).map(|best| best.bytes_per_s)
     }
 
     /// The ceiling of `cut` for `cell`, at another block where none was measured at its own: a wire passes bytes, and one
     /// request's part on it follows from any rate of it.
     pub(crate) fn ceiling_at_any_block(&self, cut: Cut, cell: &CellSummary) -> Option<CutCeiling<'a>> {
-        self.ceiling(cut, cell).or_else(|| {
-            let best = self.best_of(cut, cell)?;
-            let is_best = |other: &&CellSummary| {
-                let is_alike = other.cut == cut && reads(other.op) == reads(cell.op);
-                is_alike && other.rate_bytes_per_s.is_some_and(|rate| rate.0 >= best)
-            };
-            let found = self.summary.cells.iter().find(is_best)?;
-            Some(CutCeiling { cell: found, bytes_per_s: best, same_settings: false, raised: false })
-        })
+        self.ceiling(cut, cell).or_else(|| self.index.best_of(cut, cell))
     }
 
     /// The ceiling of the device for the path's `cell`: measured at the server where there is one, else locally.

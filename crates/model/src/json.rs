@@ -19,7 +19,7 @@ use crate::server::ServerFacts;
 use crate::sim_profile::SimProfile;
 use crate::summary::Summary;
 use crate::trial::IntervalSample;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 /// A value with its own code for JSON, which all crates share.
 pub trait Json: Sized {
@@ -42,22 +42,28 @@ pub trait Json: Sized {
     fn from_json(text: &str) -> serde_json::Result<Self>;
 }
 
-macro_rules! documents {
-    ($($document:ty),* $(,)?) => {$(
-        impl Json for $document {
-            fn to_json(&self) -> serde_json::Result<Box<RawValue>> {
-                to_raw_value(self)
+/// Makes [`Json`] for a type that serde writes, with the function that reads it from text.
+#[macro_export]
+macro_rules! json_document {
+    ($document:ty, $from_text:path) => {
+        impl $crate::json::Json for $document {
+            fn to_json(&self) -> ::serde_json::Result<Box<::serde_json::value::RawValue>> {
+                ::serde_json::value::to_raw_value(self)
             }
 
-            fn append_json(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
-                serde_json::to_writer(out, self)
+            fn append_json(&self, out: &mut Vec<u8>) -> ::serde_json::Result<()> {
+                ::serde_json::to_writer(out, self)
             }
 
-            fn from_json(text: &str) -> serde_json::Result<Self> {
-                serde_json::from_str(text)
+            fn from_json(text: &str) -> ::serde_json::Result<Self> {
+                $from_text(text)
             }
         }
-    )*};
+    };
+}
+
+macro_rules! documents {
+    ($($document:ty),* $(,)?) => {$(json_document!($document, serde_json::from_str);)*};
 }
 
 documents!(
@@ -76,19 +82,7 @@ documents!(
     Summary,
 );
 
-impl Json for Event {
-    fn to_json(&self) -> serde_json::Result<Box<RawValue>> {
-        to_raw_value(self)
-    }
-
-    fn append_json(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
-        serde_json::to_writer(out, self)
-    }
-
-    fn from_json(text: &str) -> serde_json::Result<Self> {
-        Self::from_text(text)
-    }
-}
+json_document!(Event, Event::from_text);
 
 impl<T: Json> Json for Box<T> {
     fn to_json(&self) -> serde_json::Result<Box<RawValue>> {
@@ -188,6 +182,7 @@ mod tests {
     use crate::plan::SkippedCell;
     use proptest::prelude::*;
     use serde::{Deserialize, Serialize};
+    use serde_json::value::to_raw_value;
     use serde_json::{Value, json};
 
     fn any_value() -> impl Strategy<Value = Value> {

@@ -1,11 +1,9 @@
 //! The manifest of a record: what ran, and how it ended; and the check that this version may read it.
 
 use crate::error::{ErrorKind, RecordError};
-use narrows_model::Json;
 use narrows_model::event::EndReason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
 use std::path::Path;
 
 /// Schema of records written by this version.
@@ -42,19 +40,7 @@ pub struct LineCounts {
     pub samples: u64,
 }
 
-impl Json for Manifest {
-    fn to_json(&self) -> serde_json::Result<Box<RawValue>> {
-        to_raw_value(self)
-    }
-
-    fn append_json(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
-        serde_json::to_writer(out, self)
-    }
-
-    fn from_json(text: &str) -> serde_json::Result<Self> {
-        serde_json::from_str(text)
-    }
-}
+narrows_model::json_document!(Manifest, serde_json::from_str);
 
 impl Manifest {
     /// The manifest of a run that begins now.

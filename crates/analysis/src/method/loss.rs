@@ -1,7 +1,7 @@
 //! What a share of lost segments allows a connection.
 
 use super::one_more::{ExtraConnection, shares_one_rate};
-use super::{is_single, metric};
+use super::{connections, is_single, metric};
 use crate::summary::{
     TCP_BUSY_S, TCP_CONGESTION_WINDOW_BYTES, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT,
     TCP_ROUND_TRIP_S, TCP_SEGMENT_COUNT, TCP_SEND_BUFFER_LIMITED_S,
@@ -41,7 +41,7 @@ impl LossLaw {
         let share = lost_ratio(cell).filter(|share| *share > 0.0 && cell.target.members().len() == 1)?;
         let round_trip_s = cell.rtt_min_ns.filter(|rtt| rtt.0 > 0)?.as_secs_f64();
         let segment_bytes = ratio(cell.bytes.wire?.as_f64(), metric(cell, TCP_SEGMENT_COUNT)?)?;
-        let connections = f64::from(cell.requested.workers) * f64::from(cell.clients);
+        let connections = connections(cell);
         let allowed_bytes_per_s = segment_bytes / round_trip_s * MATHIS / share.sqrt() * connections;
         let load = ratio(cell.rate_bytes_per_s?.0, allowed_bytes_per_s)?;
         Some(Self { allowed_bytes_per_s, load, round_trip_s })
@@ -87,7 +87,7 @@ impl StarvedConnections {
         let law = LossLaw::new(cell).filter(|law| law.load <= LAW_FACTOR)?;
         let round_trip_s = metric(cell, TCP_ROUND_TRIP_S)?;
         let window_bytes = metric(cell, TCP_CONGESTION_WINDOW_BYTES)?;
-        let connections = f64::from(cell.requested.workers) * f64::from(cell.clients);
+        let connections = connections(cell);
         let in_flight = ratio(cell.rate_bytes_per_s?.0 * round_trip_s, window_bytes * connections)?;
         let stretch = ratio(round_trip_s, law.round_trip_s)?;
         let has_queue =

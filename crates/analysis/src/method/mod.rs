@@ -77,6 +77,11 @@ pub(crate) fn reached_depth(cell: &CellSummary) -> Option<bool> {
     Some(!cell.flags.iter().any(|flag| flag == IN_FLIGHT_BELOW || flag == LITTLE_LAW_VIOLATED))
 }
 
+/// The connections of a load: a worker at an endpoint has one of its own.
+pub(crate) fn connections(cell: &CellSummary) -> f64 {
+    f64::from(cell.requested.workers) * f64::from(cell.clients)
+}
+
 /// A metric of a cell; `None` where it was not measured.
 pub(crate) fn metric(cell: &CellSummary, id: &str) -> Option<f64> {
     cell.metrics.iter().find(|metric| metric.id == id).map(|metric| metric.value)

@@ -1,5 +1,6 @@
 //! The same load over one more connection: whether a connection, and not what all of them share, limits the path.
 
+use super::connections;
 use super::gain::RateGain;
 use crate::facts::reads;
 use crate::view::SummaryView;
@@ -53,7 +54,6 @@ pub(crate) fn one_more_connection<'v>(
 /// Whether the same load over twice as many connections or more, or half as many, moves about as much: what all of them
 /// share limits it, and none of them by itself.
 pub(crate) fn shares_one_rate(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
-    let connections = |cell: &CellSummary| f64::from(cell.requested.workers) * f64::from(cell.clients);
     let is_alike = |other: &&CellSummary| {
         let (workers, clients) = (cell.requested.workers, cell.requested.clients);
         other.cut == cell.cut

@@ -122,13 +122,18 @@ fn by_arrival(cell: &CellSummary) -> Option<WireUse> {
     Some(WireUse { state, load_ratio: load.min(1.0), text, counter })
 }
 
+/// The share of the time in which data was on the way and the server's window was open.
+fn sending_ratio(cell: &CellSummary) -> Option<f64> {
+    let (busy, window) = (metric(cell, TCP_BUSY_S)?, metric(cell, TCP_RECEIVE_WINDOW_LIMITED_S)?);
+    Some(ratio((busy - window).max(0.0), cell.elapsed_s.last_done)?.min(1.0))
+}
+
 /// By what the sender of writes waits for: the link, the server's window, or replies.
 fn by_sender(cell: &CellSummary) -> Option<WireUse> {
-    let (busy, window) = (metric(cell, TCP_BUSY_S)?, metric(cell, TCP_RECEIVE_WINDOW_LIMITED_S)?);
+    let load = sending_ratio(cell)?;
     // Of connections that are closed by then it is not known.
     let smoothed = metric(cell, TCP_ROUND_TRIP_S).filter(|smoothed| *smoothed > 0.0)?;
     let least = network_s(cell)?;
-    let load = ratio((busy - window).max(0.0), cell.elapsed_s.last_done)?.min(1.0);
     let is_queued = smoothed >= least * QUEUED_RATIO && smoothed - least >= STACK_S;
     let state = match load {
         load if load >= ARRIVING_RATIO && is_queued => WireState::Full,
@@ -156,8 +161,7 @@ fn by_sender(cell: &CellSummary) -> Option<WireUse> {
 /// for, nor of connections that were made just now: data is on the way all of the time, the server's window is open, and
 /// twice as many move no more.
 fn by_sharing(view: &SummaryView<'_>, cell: &CellSummary) -> Option<WireUse> {
-    let (busy, window) = (metric(cell, TCP_BUSY_S)?, metric(cell, TCP_RECEIVE_WINDOW_LIMITED_S)?);
-    let load = ratio((busy - window).max(0.0), cell.elapsed_s.last_done)?.min(1.0);
+    let load = sending_ratio(cell)?;
     (load >= ARRIVING_RATIO && shares_one_rate(view, cell)).then(|| WireUse {
         state: WireState::Full,
         load_ratio: load,

@@ -13,7 +13,7 @@ pub(super) struct CutIndex<'a> {
     same: HashMap<(Cut, CellSettings), &'a CellSummary>,
     /// By cut, block, direction, and members of the target.
     best: HashMap<(Cut, Bytes, bool, usize), &'a CellSummary>,
-    best_of_all: HashMap<(Cut, bool, usize), f64>,
+    best_of_all: HashMap<(Cut, bool, usize), &'a CellSummary>,
 }
 
 impl<'a> CutIndex<'a> {
@@ -28,8 +28,10 @@ impl<'a> CutIndex<'a> {
             if rate(cell) > rate(best) {
                 *best = cell;
             }
-            let most = index.best_of_all.entry((cell.cut, place.reads, place.member_count)).or_insert(0.0);
-            *most = most.max(rate(cell));
+            let most = index.best_of_all.entry((cell.cut, place.reads, place.member_count)).or_insert(cell);
+            if rate(cell) > rate(most) {
+                *most = cell;
+            }
         }
         index
     }
@@ -57,9 +59,10 @@ impl<'a> CutIndex<'a> {
         Some(CutCeiling { cell: found, bytes_per_s: rate(found), same_settings: false, raised: false })
     }
 
-    /// The best rate of `cut` in the direction of `cell`, whatever the block.
-    pub(super) fn best_of(&self, cut: Cut, cell: &CellSummary) -> Option<f64> {
+    /// The best of `cut` in the direction of `cell`, whatever the block.
+    pub(super) fn best_of(&self, cut: Cut, cell: &CellSummary) -> Option<CutCeiling<'a>> {
         let members = if is_in_memory(cut) { 0 } else { CellSettings::from_cell(cell).member_count };
-        self.best_of_all.get(&(cut, reads(cell.op), members)).copied()
+        let found = self.best_of_all.get(&(cut, reads(cell.op), members)).copied()?;
+        Some(CutCeiling { cell: found, bytes_per_s: rate(found), same_settings: false, raised: false })
     }
 }
