@@ -93,7 +93,7 @@ pub struct SegmentVerdict {
     pub relief_gain_ratio: Option<f64>,
     /// How sure the verdict can be at most, for what its evidence leaves open; 1 where nothing does.
     pub confidence_max: f64,
-    /// Which link, node or share; `None` where there is one alone.
+    /// Which link, node or share, or which part of the segment; `None` where there is one alone, or none is known.
     pub scope: Option<&'static str>,
 }
 

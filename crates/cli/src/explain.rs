@@ -21,11 +21,23 @@ pub(crate) fn run(arguments: &ExplainArguments, console: &Console) -> Result<Exi
         word => match page(&word, &style) {
             Some(page) => page,
             None if Path::new(&word).is_dir() => figures(Path::new(&word), &style)?,
-            None => return Err(unknown(&word)),
+            None => each(&arguments.word, &style)?,
         },
     };
     console.result(&text)?;
     Ok(Exit::Done)
+}
+
+/// The pages of several words, one after the other.
+fn each(words: &[String], style: &Style) -> Result<String, CommandFailure> {
+    let all = words.join(" ");
+    let pages: Result<Vec<String>, CommandFailure> =
+        words.iter().map(|word| page(word, style).ok_or_else(|| unknown(word))).collect();
+    // None of several words is known: they were meant as one.
+    match pages {
+        Err(_) if words.iter().all(|word| page(word, style).is_none()) => Err(unknown(&all)),
+        pages => Ok(pages?.join("\n")),
+    }
 }
 
 /// The page of a rule, a segment or a word.

@@ -5,8 +5,9 @@ use crate::facts::offered_load::is_delivered;
 use crate::facts::{reads, time_per_op_s};
 use crate::thresholds::{DOMINANT_RATIO, FULL_RATIO, GAIN_RATIO};
 use crate::view::{CutCeiling, SummaryView};
+use narrows_model::Cut;
 use narrows_model::counters::Role;
-use narrows_model::summary::CellSummary;
+use narrows_model::summary::{CellSummary, ForeignResource};
 use narrows_model::units::ratio;
 
 /// From this share of its bytes at the device a cut measured the device: below it, a cache or a buffer was in use.
@@ -94,6 +95,26 @@ pub(crate) fn same_load<'v>(
             && !is_delivered(other)
     };
     view.summary.cells.iter().filter(same)
+}
+
+/// Bytes a second that the device moved under a load: what was read ahead or written besides counts, unless others used it too.
+pub(crate) fn moved_bytes_per_s(cell: &CellSummary) -> Option<f64> {
+    let is_own = cell.foreign_transfers.iter().all(|transfer| transfer.resource != ForeignResource::Disk);
+    let counted = cell.bytes.device.filter(|_| is_own);
+    let share = counted.and_then(|device| ratio(device.as_f64(), cell.bytes.application.as_f64()));
+    cell.rate_bytes_per_s.map(|rate| rate.0 * share.unwrap_or_else(|| device_share(cell)))
+}
+
+/// The most that the device moved under any other load of the path in the direction of `cell`, bytes a second.
+pub(crate) fn best_on_path(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
+    let is_alike = |other: &&CellSummary| {
+        other.cut == Cut::Path
+            && reads(other.op) == reads(cell.op)
+            && other.id != cell.id
+            && (&other.target, &other.more_targets) == (&cell.target, &cell.more_targets)
+    };
+    let moved = view.summary.cells.iter().filter(is_alike).filter_map(moved_bytes_per_s);
+    moved.max_by(f64::total_cmp)
 }
 
 /// The device's best rate, where a larger block or more requests in flight than `single` were faster, or a smaller

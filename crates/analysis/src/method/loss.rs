@@ -7,7 +7,9 @@ use crate::summary::{
     TCP_ROUND_TRIP_S, TCP_SEGMENT_COUNT, TCP_SEND_BUFFER_LIMITED_S,
 };
 use crate::text;
+use crate::thresholds::FULL_RATIO;
 use crate::view::SummaryView;
+use narrows_model::Cut;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 
@@ -118,14 +120,22 @@ impl StarvedConnections {
 }
 
 /// The connections of `cell` where they are starved by loss: not of a proxy's two legs, and not where twice as many move no
-/// more together, since a full wire drops packets too.
+/// more together, since a full wire drops packets too, nor where the storage alone is as slow.
 pub(crate) fn starved(
     view: &SummaryView<'_>,
     cell: &CellSummary,
     more: Option<ExtraConnection<'_>>,
 ) -> Option<StarvedConnections> {
     let found = StarvedConnections::new(cell, more)?;
-    (!view.passes_proxy(cell) && !shares_one_rate(view, cell)).then_some(found)
+    let is_excluded = view.passes_proxy(cell) || shares_one_rate(view, cell) || is_as_slow_behind(view, cell);
+    (!is_excluded).then_some(found)
+}
+
+/// Whether the storage alone, measured at the server, moves no more than the path: what the network loses costs nothing then.
+fn is_as_slow_behind(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
+    let alone = view.ceiling(Cut::ServerStorage, cell).filter(|found| found.same_settings);
+    let load = alone.zip(cell.rate_bytes_per_s).and_then(|(alone, rate)| ratio(rate.0, alone.bytes_per_s));
+    load.is_some_and(|load| load >= FULL_RATIO)
 }
 
 /// Whether the sender spent its time waiting for room at its peer; not where that is not known.
@@ -144,8 +154,8 @@ pub(crate) fn lost_ratio(cell: &CellSummary) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows_model::Nanos;
     use narrows_model::summary::Metric;
-    use narrows_model::{Cut, Nanos};
 
     /// A bulk load of a gigabit path of which a thirtieth is sent again, with a round trip of this many times the smallest,
     /// few bytes in flight for the windows of its connections, and this share of its time waiting for the peer.
@@ -202,6 +212,22 @@ mod tests {
         assert!(is_starved(&summary), "each of four times as many moves as much");
         summary.cells.pop();
         assert!(is_starved(&summary));
+    }
+
+    #[test]
+    fn losses_on_the_way_to_storage_that_is_as_slow_alone_cost_nothing() {
+        let one = lossy_cell(1.2, 0.1);
+        let is_starved = |factor: f64| {
+            let mut summary = crate::testing::builtin("gigabit-nfs");
+            *summary.cells.iter_mut().find(|cell| cell.id == one.id).unwrap() = one.clone();
+            let alone = |cell: &&mut CellSummary| cell.cut == Cut::ServerStorage && cell.op == one.op;
+            for cell in summary.cells.iter_mut().filter(alone) {
+                cell.rate_bytes_per_s =
+                    one.rate_bytes_per_s.map(|rate| narrows_model::BytesPerSec(rate.0 * factor));
+            }
+            starved(&SummaryView::new(&summary), &one, None).is_some()
+        };
+        assert!(is_starved(2.0) && !is_starved(1.02));
     }
 
     #[test]

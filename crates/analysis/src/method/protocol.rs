@@ -72,7 +72,7 @@ pub(crate) fn round_trip_s(view: &SummaryView<'_>) -> Option<f64> {
 }
 
 /// The network's smallest round trip under a load, in seconds.
-pub(crate) fn network_s(cell: &CellSummary) -> Option<f64> {
+fn network_s(cell: &CellSummary) -> Option<f64> {
     cell.rtt_min_ns.filter(|rtt| rtt.0 > 0).map(Nanos::as_secs_f64)
 }
 

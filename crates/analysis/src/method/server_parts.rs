@@ -75,5 +75,6 @@ fn at_workers(cell: &CellSummary, shares: &TimeShares, at_server: f64) -> [Optio
 }
 
 fn part(segment: Segment, share: f64, (what, counter, command): PartWords) -> Option<TimePart> {
-    (share > 0.0).then_some(TimePart { segment, share, what, counter, command })
+    let gain_max_ratio = ratio(1.0, 1.0 - share);
+    (share > 0.0).then_some(TimePart { segment, share, gain_max_ratio, scope: None, what, counter, command })
 }

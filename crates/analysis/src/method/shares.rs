@@ -1,10 +1,14 @@
 //! The parts of a local load's time, by segment.
 //!
+//! A load with one request in flight has them one after the other: they are shares of its threads' time. Of a load with more
+//! of them some are on a CPU while the device serves others: then what was busy for the most of the time limits (utilisation
+//! law), however long threads waited for it.
 //! Not here: which share is large enough to name, which is the rule's to say.
 
 use super::device;
 use crate::facts::{is_behind_daemon, is_on_memory};
 use crate::text;
+use crate::thresholds::DOMINANT_RATIO;
 use crate::view::SummaryView;
 use narrows_model::counters::Role;
 use narrows_model::printable::one_line;
@@ -24,6 +28,11 @@ const OTHERS_TIME: &str = "other programs used the CPUs that the load was ready 
 const LOCK_TIME: &str =
     "the load's threads waited for one another in the file system, whose writes lock the file,";
 
+/// The part of a device that makes what was written durable.
+const FLUSHES: &str = "its flushes";
+/// A daemon that has CPU time left: what it serves comes late, or it lets no more pass.
+const IDLE_DAEMON: &str = "which waits or limits the rate, for its CPU is idle";
+
 /// From this share of what the device reaches alone, moved while it was busy, its time is that of its bytes: between the
 /// requests of a load that waits for each a device is idle for moments that its busy time still counts.
 const STREAMING_RATIO: f64 = 0.8;
@@ -32,22 +41,79 @@ const STREAMING_RATIO: f64 = 0.8;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TimePart {
     pub segment: Segment,
-    /// Share of the time of the load's threads, 0 to 1.
+    /// Share of the time of the load's threads, or of the time in which it was busy, 0 to 1.
     pub share: f64,
+    /// At most so many times the rate without this part; `None` where nothing is left that would take time.
+    pub gain_max_ratio: Option<f64>,
+    /// Which part of the segment, where the counters show one.
+    pub scope: Option<&'static str>,
     /// What happened in that time.
     pub what: &'static str,
     pub counter: &'static str,
     pub command: &'static str,
 }
 
-/// The parts of the time of `cell`, which ended on this machine, the largest first; `None` where its time is not known.
-///
-/// # Shape
-/// Each segment once. The shares sum to at most 1; what is missing is time that nothing explains.
-pub(crate) fn parts(view: &SummaryView<'_>, cell: &CellSummary) -> Option<Vec<TimePart>> {
+/// The parts of a load's time, and how much of it they explain.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TimeParts {
+    /// Each segment once, the largest first. One after the other they sum to at most 1; at once each is at most 1.
+    pub parts: Vec<TimePart>,
+    /// Share of the load's time that they explain, 0 to 1.
+    pub explained_ratio: f64,
+}
+
+/// The parts of the time of `cell`, which ended on this machine; `None` where its time is not known.
+pub(crate) fn parts(view: &SummaryView<'_>, cell: &CellSummary) -> Option<TimeParts> {
     let shares = cell.time_shares?;
-    let (own, others) = cpu_shares(cell, &shares);
-    let mut parts = on_cpu(view, cell, own);
+    let mut found = at_once(view, cell, &shares).unwrap_or_else(|| in_series(view, cell, &shares));
+    found.parts.sort_by(|a, b| b.share.total_cmp(&a.share));
+    for part in &mut found.parts {
+        part.scope = scope(cell, &shares, part);
+    }
+    Some(found)
+}
+
+/// Which part of a segment took the time: the device's flushes, and whether the daemon's CPU did.
+fn scope(cell: &CellSummary, shares: &TimeShares, part: &TimePart) -> Option<&'static str> {
+    if part.segment.is_within(Segment::Device) {
+        let flushes = shares.flush_ratio.is_some_and(|flushing| flushing >= part.share * DOMINANT_RATIO);
+        return flushes.then_some(FLUSHES);
+    }
+    let daemon = cell.daemon.as_ref().filter(|_| part.segment == Segment::ClientDaemon)?;
+    let is_idle = daemon.busiest.runnable_ratio < DOMINANT_RATIO && daemon.used_cpus < DOMINANT_RATIO;
+    is_idle.then_some(IDLE_DAEMON)
+}
+
+/// What was busy for how much of the time, of a load with several requests in flight; `None` for any other, where the busy time of
+/// the device or of the CPUs is not known, and where a quota, a daemon or locks are a part of it too.
+fn at_once(view: &SummaryView<'_>, cell: &CellSummary, shares: &TimeShares) -> Option<TimeParts> {
+    let hosts = &view.summary.hosts;
+    let is_plain = !is_behind_daemon(hosts, cell) && !is_on_memory(hosts, cell);
+    let is_throttled = shares.throttled_ratio.is_some_and(|share| share > 0.0);
+    if cell.in_flight.configured <= 1 || is_throttled || !is_plain {
+        return None;
+    }
+    let device = cell.device_busy_ratio?.clamp(0.0, 1.0);
+    let cpus = cell.cpu.get(&Role::Client)?.busy_ratio.clamp(0.0, 1.0);
+    let (_, others) = cpu_shares(cell, shares);
+    let mut parts = on_cpu(view, cell, cpus, CpuWords::AT_ONCE);
+    parts.extend(part(device_segment(view, cell, 1.0), device, "the device was busy"));
+    for part in &mut parts {
+        // Without it the rest of its own resource and the other one are left.
+        let (own, other) =
+            if part.segment.is_within(Segment::Device) { (device, cpus) } else { (cpus, device) };
+        part.gain_max_ratio = ratio(1.0, (own - part.share).max(other));
+    }
+    parts.extend(part(Segment::HostCpu, others, OTHERS_TIME));
+    // Time in which neither was busy is not explained: that of threads, or where the two are busy without regard to each other.
+    let both_idle = (1.0 - device) * (1.0 - cpus);
+    Some(TimeParts { parts, explained_ratio: 1.0 - shares.other_ratio.min(both_idle) })
+}
+
+/// The parts of the time of the load's threads.
+fn in_series(view: &SummaryView<'_>, cell: &CellSummary, shares: &TimeShares) -> TimeParts {
+    let (own, others) = cpu_shares(cell, shares);
+    let mut parts = on_cpu(view, cell, own, CpuWords::IN_SERIES);
     parts.extend(part(Segment::HostCpu, others, OTHERS_TIME));
     parts.extend(part(Segment::ClientCpu, shares.throttled_ratio.unwrap_or(0.0), "a quota stopped the load"));
     let device = shares.device_ratio.unwrap_or(0.0);
@@ -66,8 +132,11 @@ pub(crate) fn parts(view: &SummaryView<'_>, cell: &CellSummary) -> Option<Vec<Ti
         add_locks(&mut parts, shares.other_ratio * (1.0 - foreign));
         add_waits(&mut parts, shares.other_ratio * foreign);
     }
-    parts.sort_by(|a, b| b.share.total_cmp(&a.share));
-    Some(parts)
+    for part in &mut parts {
+        part.gain_max_ratio = ratio(1.0, 1.0 - part.share);
+    }
+    let explained_ratio = parts.iter().map(|part| part.share).sum();
+    TimeParts { parts, explained_ratio }
 }
 
 /// Adds the time in which threads were blocked by the locks of a file system to its part, which is named for the larger.
@@ -101,7 +170,15 @@ fn part(segment: Segment, share: f64, what: &'static str) -> Option<TimePart> {
         }
         _ => ("CPU time of the load's threads, and that of one copy a block", "perf top -p PID"),
     };
-    (share > 0.0).then_some(TimePart { segment, share, what, counter, command })
+    (share > 0.0).then_some(TimePart {
+        segment,
+        share,
+        gain_max_ratio: None,
+        scope: None,
+        what,
+        counter,
+        command,
+    })
 }
 
 /// The share in which the load was on a CPU or waited for one that it used itself, and the share in which it waited for
@@ -118,17 +195,34 @@ pub(crate) fn others_ratio(cell: &CellSummary, role: Role) -> f64 {
     of_role.and_then(|load| ratio(load.used_cpus, load.busy_cpus)).unwrap_or(0.0).min(1.0)
 }
 
-/// The time on a CPU, split into copies and the file system for a load through the page cache.
-fn on_cpu(view: &SummaryView<'_>, cell: &CellSummary, share: f64) -> Vec<TimePart> {
-    let Some(copies) = copy_ratio(view, cell) else {
-        return part(Segment::ClientCpu, share, "the load's requests were on a CPU").into_iter().collect();
+/// What is said of the time on a CPU.
+struct CpuWords {
+    whole: &'static str,
+    copies: &'static str,
+    file_system: &'static str,
+}
+
+impl CpuWords {
+    const IN_SERIES: Self = Self {
+        whole: "the load's requests were on a CPU",
+        copies: "copying between the page cache and the load",
+        file_system: "file system and system calls on a CPU",
     };
-    let memory = part(Segment::ClientMemory, share * copies, "copying between the page cache and the load");
+    const AT_ONCE: Self = Self {
+        whole: "the load kept the CPUs that it may use busy",
+        copies: "copying between the page cache and the load kept the CPUs busy",
+        file_system: "file system and system calls kept the CPUs busy",
+    };
+}
+
+/// The time on a CPU, split into copies and the file system for a load through the page cache.
+fn on_cpu(view: &SummaryView<'_>, cell: &CellSummary, share: f64, words: CpuWords) -> Vec<TimePart> {
+    let Some(copies) = copy_ratio(view, cell) else {
+        return part(Segment::ClientCpu, share, words.whole).into_iter().collect();
+    };
+    let memory = part(Segment::ClientMemory, share * copies, words.copies);
     let rest = share * (1.0 - copies);
-    memory
-        .into_iter()
-        .chain(part(Segment::ClientFilesystem, rest, "file system and system calls on a CPU"))
-        .collect()
+    memory.into_iter().chain(part(Segment::ClientFilesystem, rest, words.file_system)).collect()
 }
 
 /// What copies take of the CPU time of a load through the page cache: that of the cut of copies for as many bytes, at most
@@ -145,14 +239,17 @@ fn copy_ratio(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
     ratio(s_per_byte(copy)?, s_per_byte(cell)?).map(|share| share.min(1.0))
 }
 
-/// The device's bandwidth where it moved, while it was busy, what it reaches alone at its best, and of small blocks
-/// another one or more requests in flight showed that this is its best; else the device.
+/// The device's bandwidth where it moved, while it was busy, what it reaches at its best, alone or under any load of the path,
+/// and of small blocks another one or more requests in flight showed that this is its best; else the device.
+///
+/// Behind other parts it is compared in its share of the time, `busy`; at once with them in all of it.
 fn device_segment(view: &SummaryView<'_>, cell: &CellSummary, busy: f64) -> Segment {
-    let best = device::ceiling(view, cell).and_then(|found| {
+    let alone = device::ceiling(view, cell).and_then(|found| {
         let is_small = found.cell.is_small_block();
         if is_small { device::streaming(view, found.cell) } else { view.best_of(found.cell.cut, found.cell) }
     });
-    let moved = cell.rate_bytes_per_s.map(|rate| rate.0 * super::device_share(cell));
+    let best = alone.map(|alone| device::best_on_path(view, cell).map_or(alone, |path| path.max(alone)));
+    let moved = device::moved_bytes_per_s(cell);
     let while_busy = moved.and_then(|moved| ratio(moved, busy));
     match while_busy.zip(best).and_then(|(moved, best)| ratio(moved, best)) {
         Some(load) if load >= STREAMING_RATIO => Segment::DeviceBandwidth,

@@ -59,12 +59,12 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 /// A verdict that blames the CPU of a path on this machine, with what filled it: copies, and the file system.
 fn with_parts(cases: &Cases<'_>, case: &Case<'_>, verdict: SegmentVerdict) -> SegmentVerdict {
     let view = cases.view().filter(|view| view.server().is_none() && verdict.stance == Stance::Limits);
-    let Some(parts) = view.zip(case.cell()).and_then(|(view, cell)| shares::parts(view, cell)) else {
+    let Some(found) = view.zip(case.cell()).and_then(|(view, cell)| shares::parts(view, cell)) else {
         return verdict;
     };
     let is_part =
         |part: &&TimePart| matches!(part.segment, Segment::ClientMemory | Segment::ClientFilesystem);
-    parts.iter().filter(is_part).fold(verdict, |verdict, part| {
+    found.parts.iter().filter(is_part).fold(verdict, |verdict, part| {
         let text = format!("{}: {} for {} of the time", case.id, part.what, text::percent(part.share));
         verdict.with_evidence(text, part.counter, part.command)
     })

@@ -6,7 +6,7 @@ use crate::facts::reads;
 use crate::method::device::{self, Bound};
 use crate::method::{self, EvidenceSource, SegmentRate, commit, given};
 use crate::text;
-use crate::thresholds::{DOMINANT_RATIO, RAISED_RATIO};
+use crate::thresholds::{DOMINANT_RATIO, GAIN_RATIO, RAISED_RATIO};
 use crate::view::{CutCeiling, SummaryView};
 use narrows_model::summary::{CellSummary, ForeignResource};
 use narrows_model::units::ratio;
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
     definition: "The path moves nearly what the device alone moved past the page cache at the same operation and \
                  block, and the device's own counters count the same bytes. Where operations per second (see \
                  device-iops-full) or the commit of writes (commit-bound) are the limit, these are named instead; \
-                 where the two cannot be told apart, the whole device. What a page cache reads ahead counts as the device's. A virtual disk is the \
+                 where the two cannot be told apart, the whole device. What it moved under another load of the path it can move as well. What a page cache reads ahead counts as the device's. A virtual disk is the \
                  device as this guest sees it. In an observation file the rate of all clients, without what a cache served, \
                  is compared with count x value of a [[ceiling]] of the device.",
     formula: "rate x share of the bytes that reached the device >= 0.9 x rate of the device alone (O_DIRECT; through a page cache at its best block \
@@ -60,7 +60,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         let segment_rate = SegmentRate { segment: RULE.segment, cell, rate };
         let verdict = method::evaluate_segment_rate(
             segment_rate,
-            byte_ceiling(view, ceiling)?,
+            byte_ceiling(view, cell, ceiling)?,
             text::storage_rate,
             shown,
         )?;
@@ -72,8 +72,22 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     (verdict.stance == Stance::Limits || share >= DOMINANT_RATIO).then_some(verdict)
 }
 
-/// The ceiling of bytes: where operations are what the device runs out of, the best that it moved at any block.
-fn byte_ceiling<'v>(view: &SummaryView<'v>, ceiling: CutCeiling<'v>) -> Option<CutCeiling<'v>> {
+/// The ceiling of bytes: where operations are what the device runs out of, the best that it moved at any block; of bulk data no less
+/// than it moved under another load of the path.
+fn byte_ceiling<'v>(
+    view: &SummaryView<'v>,
+    cell: &CellSummary,
+    ceiling: CutCeiling<'v>,
+) -> Option<CutCeiling<'v>> {
+    let found = ceiling_alone(view, ceiling)?;
+    let seen = device::best_on_path(view, cell).filter(|_| !cell.is_small_block());
+    Some(match seen.filter(|seen| *seen > found.bytes_per_s * GAIN_RATIO) {
+        Some(bytes_per_s) => CutCeiling { bytes_per_s, raised: true, ..found },
+        None => found,
+    })
+}
+
+fn ceiling_alone<'v>(view: &SummaryView<'v>, ceiling: CutCeiling<'v>) -> Option<CutCeiling<'v>> {
     if ceiling.raised || device::bound(view, ceiling.cell) != Some(Bound::Operations) {
         return Some(ceiling);
     }

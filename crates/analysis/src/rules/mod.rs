@@ -169,7 +169,7 @@ pub(crate) static RULES: &[&Rule] = &[
 ];
 
 /// The code under which a load is named of which nothing limits.
-pub(crate) const NOT_ENOUGH_EVIDENCE: &str = not_enough_evidence::RULE.code;
+pub const NOT_ENOUGH_EVIDENCE: &str = not_enough_evidence::RULE.code;
 
 /// The code under which users who think are named: their load limits and is not simply delivered.
 pub const USERS_THINK: &str = think_time::RULE.code;

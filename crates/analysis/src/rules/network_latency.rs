@@ -3,7 +3,7 @@
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::case::table::{self, ObservationTable};
-use crate::facts::time_per_op_s;
+use crate::facts::{TravelTime, time_per_op_s};
 use crate::method::time::share_of_time;
 use crate::method::{self, EvidenceSource, network};
 use crate::text;
@@ -54,29 +54,32 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 }
 
 fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
-    let rtt_s = cell.rtt_min_ns.filter(|rtt| rtt.0 > 0)?.as_secs_f64();
+    let travel = TravelTime::of_cell(cell)?;
+    let travel_s = travel.whole_s();
     let command = format!("ss -ti dst {}; ping {}", method::server_host(view), method::server_host(view));
     let shown = EvidenceSource { counter: "smallest round trip (TCP_INFO)", command: &command };
     if method::is_single(cell) {
-        return method::time_share(RULE.segment, cell, rtt_s, "one round trip", shown);
+        let verdict = method::time_share(RULE.segment, cell, travel_s, travel.words(), shown)?;
+        return Some(SegmentVerdict { scope: travel.scope(), ..verdict });
     }
     let waiting_s = time_per_op_s(cell)?;
-    let share = ratio(rtt_s, waiting_s)?.min(1.0);
+    let share = ratio(travel_s, waiting_s)?.min(1.0);
     // With fewer in flight than asked for, a window delays the requests; where a segment is full, its queue does.
     let reached_depth = method::reached_depth(cell)?;
     let has_queue = is_saturated(view, cell) && !network::is_mostly_round_trip(cell);
     let limits = share >= DOMINANT_RATIO && reached_depth && !has_queue;
     let stance = if limits { Stance::Limits } else { Stance::Clears };
     let text = format!(
-        "{}: one round trip of {} in the {} that a request takes with {} in flight ({})",
+        "{}: {} of {} in the {} that a request takes with {} in flight ({})",
         cell.id,
-        text::seconds(rtt_s),
+        travel.words(),
+        text::seconds(travel_s),
         text::seconds(waiting_s),
         cell.in_flight.configured,
         text::percent(share),
     );
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::TimeShare, share);
-    let verdict = verdict.unsure_if(share < BARELY_RATIO);
+    let verdict = SegmentVerdict { scope: travel.scope(), ..verdict.unsure_if(share < BARELY_RATIO) };
     Some(verdict.with_load_error(method::error_ratio(cell)).with_evidence(text, shown.counter, shown.command))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::{Case, Cases};
-use crate::facts::time_per_op_s;
+use crate::facts::{TravelTime, time_per_op_s};
 use crate::method::protocol::{self, WireState};
 use crate::method::{self, EvidenceSource};
 use crate::text;
@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
                  move hardly more than the path, the wire has room, the client's CPU is not full, round trips of the network are less \
                  than half of a request's time, and more connections add nothing: the server is left. Its CPU, its threads and its protocol were not seen apart, so that the \
                  whole server is named, with a limited confidence.",
-    formula: "one in flight: T(hot blocks) - round trip (TCP_INFO) - block / wire - client CPU >= half of the time of one \
+    formula: "one in flight: T(hot blocks) - round trip (TCP_INFO) - connecting, where each request does, - block / wire - client CPU >= half of the time of one \
               request; many: rate >= 0.7 x hot blocks, wire cleared, client CPU not full, round trip < half of a request's time, more \
               connections < 1.1 x",
     source: "Hockney's law and asymptotic bounds (Denning and Buzen 1978), by elimination",
@@ -48,7 +48,8 @@ const CAVEAT: &str = "the server's CPU, threads and protocol were not seen apart
 
 fn single(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
     let hot_s = time_per_op_s(protocol::hot(view, cell)?)?;
-    let network_s = protocol::network_s(cell)?;
+    let travel = TravelTime::of_cell(cell)?;
+    let network_s = travel.whole_s();
     let wire_s = cell.block_bytes.as_f64() / protocol::best(view, cell)?.bytes_per_s;
     let client_s = case.cpu.get(&Role::Client).and_then(|cpu| cpu.s_per_op).unwrap_or(0.0);
     let part_s = (hot_s.min(time_per_op_s(cell)?) - network_s - wire_s - client_s).max(0.0);
@@ -100,8 +101,8 @@ fn many(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option<S
 
 /// Whether requests spend half of their time or more between client and server: hot blocks do too, and show no server.
 fn mostly_travels(cell: &CellSummary) -> bool {
-    let share =
-        protocol::network_s(cell).zip(time_per_op_s(cell)).and_then(|(way_s, all_s)| ratio(way_s, all_s));
+    let travel = TravelTime::of_cell(cell).zip(time_per_op_s(cell));
+    let share = travel.and_then(|(travel, all_s)| ratio(travel.whole_s(), all_s));
     share.is_some_and(|share| share >= DOMINANT_RATIO)
 }
 
@@ -124,6 +125,38 @@ mod tests {
         let far = spoken_on("wan-10ms", |cell| cell.over_more_connections(1.0));
         let read = named(&far, "random read");
         assert!(read.contains(&Segment::NetworkLatency) && !read.contains(&Segment::Server), "{read:?}");
+    }
+
+    #[test]
+    fn a_connection_for_each_request_is_the_networks_time_and_not_the_servers() {
+        let named_with = |connect_count: f64| {
+            let mut far = spoken_on("wan-10ms", |cell| cell);
+            for cell in
+                far.cells.iter_mut().filter(|cell| method::is_single(cell) && cell.rtt_min_ns.is_some())
+            {
+                // A round trip to connect and one for the request.
+                let round_trip_s = cell.rtt_min_ns.unwrap().as_secs_f64();
+                let ops = 1.0 / (2.1 * round_trip_s);
+                cell.ops_per_s = Some(narrows_model::OpsPerSec(ops));
+                cell.rate_bytes_per_s = Some(narrows_model::BytesPerSec(ops * cell.block_bytes.as_f64()));
+                let count =
+                    narrows_model::units::round_to_u64(ops * cell.elapsed_s.last_done * connect_count);
+                cell.protocol_phases = vec![narrows_model::rpc::PhaseCounters {
+                    phase: "connect".to_owned(),
+                    before_load: false,
+                    count,
+                    latency_sum_ns: narrows_model::Nanos::from_secs_f64(round_trip_s * count as f64),
+                }];
+            }
+            far.diagnosis = crate::diagnose(&far);
+            let entries =
+                far.diagnosis.limiting.iter().filter(|entry| entry.regime.starts_with("one-at-a-time read"));
+            entries.map(|entry| (entry.segment, entry.scope.clone().unwrap_or_default())).collect::<Vec<_>>()
+        };
+        let each = named_with(1.0);
+        assert_eq!(each[0].0, Segment::NetworkLatency, "{each:?}");
+        assert!(each[0].1.contains("connection of its own"), "{each:?}");
+        assert_eq!(named_with(0.0)[0].0, Segment::Server);
     }
 
     #[test]

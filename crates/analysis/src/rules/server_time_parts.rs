@@ -10,7 +10,6 @@ use crate::text;
 use crate::thresholds::{INFERRED_CONFIDENCE, LARGE_PART_RATIO, MOSTLY_EXPLAINED_RATIO};
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
-use narrows_model::units::ratio;
 use narrows_model::workload::Acknowledgement;
 
 /// The rule.
@@ -60,7 +59,7 @@ fn limits(cell: &CellSummary, part: &TimePart) -> SegmentVerdict {
     let text = format!("{}: {} for {} of the time of a request", cell.id, part.what, text::percent(share));
     SegmentVerdict::new(part.segment, &cell.id, Stance::Limits, Basis::TimeShare, share)
         .with_tier(Tier::Spent)
-        .with_relief_gain(ratio(1.0, 1.0 - share))
+        .with_relief_gain(part.gain_max_ratio)
         .with_confidence_max(INFERRED_CONFIDENCE)
         .with_evidence(text, part.counter, part.command)
 }

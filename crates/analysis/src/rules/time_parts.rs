@@ -3,13 +3,12 @@
 use super::{Basis, Rule, SegmentVerdict, Stance, Tier};
 use crate::case::Cases;
 use crate::method::past_cache;
-use crate::method::shares::{self, TimePart};
+use crate::method::shares::{self, TimePart, TimeParts};
 use crate::text;
 use crate::thresholds::{INFERRED_CONFIDENCE, LARGE_PART_RATIO, MOSTLY_EXPLAINED_RATIO};
 use crate::view::SummaryView;
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
-use narrows_model::units::ratio;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -18,7 +17,9 @@ pub(super) static RULE: Rule = Rule {
     segment: Segment::ClientFilesystem,
     title: "the time of a load is spent in parts of the path, one after the other",
     definition: "On a path that ends on this machine no resource is full, and the time of the load's threads is known: \
-                 on a CPU or ready to run, stopped by a quota, and blocked while the device served requests. The time \
+                 on a CPU or ready to run, stopped by a quota, and blocked while the device served requests. Of a load with \
+                 several requests in flight the device serves some while others are on a CPU: then the parts are the times in \
+                 which the device, and the CPUs that the load may use, were busy, and what was busy most is named first. The time \
                  on a CPU of a load through the page cache is the copies' as far as the cut memory-copy takes it for as \
                  many bytes, and the file system's (with the system calls) for the rest; past the page cache it is the \
                  client's CPU. Behind a daemon on this machine (FUSE) the time that nothing else explains is the \
@@ -28,10 +29,12 @@ pub(super) static RULE: Rule = Rule {
                  Nothing is named where more than a fifth of the time is explained by none of them. The device is its \
                  bandwidth where the bytes that it moved while it was busy come to what it reaches alone. A file system \
                  whose part is below 30 % is cleared.",
-    formula: "part / time of the load's threads >= 0.3, all parts together >= 0.8; gain <= 1 / (1 - part); copies: \
+    formula: "part / time of the load's threads >= 0.3, all parts together >= 0.8; gain <= 1 / (1 - part); several in \
+              flight: busy time / time >= 0.3, 1 - (1 - device) x (1 - CPUs) >= 0.8 unless the threads' time is explained, gain <= 1 / \
+              (busy time of the other); copies: \
               CPU seconds a byte of memory-copy / CPU seconds a byte of the path",
-    source: "Amdahl's law; Linux, Documentation/scheduler/sched-stats.rst, admin-guide/iostats (time with a request in \
-             flight); service demands, Denning and Buzen (1978)",
+    source: "Amdahl's law; utilisation law, Denning and Buzen (1978); Linux, Documentation/scheduler/sched-stats.rst, admin-guide/iostats (time with a request in \
+             flight); service demands, ibid.",
     example: "1 MiB writes through the page cache: 64 % of the time the device served requests, 31 % was copying",
     how_to_measure: Some(
         "give a folder on this machine; the shares of a load's time are measured for every cell",
@@ -46,11 +49,10 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 }
 
 fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Vec<SegmentVerdict> {
-    let Some(parts) = shares::parts(view, cell) else { return Vec::new() };
-    let explained: f64 = parts.iter().map(|part| part.share).sum();
+    let Some(TimeParts { parts, explained_ratio }) = shares::parts(view, cell) else { return Vec::new() };
     let is_large = |part: &&TimePart| part.share >= LARGE_PART_RATIO;
     let mut verdicts: Vec<SegmentVerdict> = Vec::new();
-    if explained >= MOSTLY_EXPLAINED_RATIO {
+    if explained_ratio >= MOSTLY_EXPLAINED_RATIO {
         verdicts.extend(parts.iter().filter(is_large).map(|part| limits(view, cell, part)));
     }
     verdicts.extend(
@@ -63,10 +65,9 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Vec<SegmentVerdict> {
 }
 
 fn limits(view: &SummaryView<'_>, cell: &CellSummary, part: &TimePart) -> SegmentVerdict {
-    let gain = ratio(1.0, 1.0 - part.share);
     let verdict = verdict(cell, part, Stance::Limits)
         .with_tier(Tier::Spent)
-        .with_relief_gain(gain)
+        .with_relief_gain(part.gain_max_ratio)
         .with_confidence_max(INFERRED_CONFIDENCE);
     let is_of_cache = matches!(part.segment, Segment::ClientMemory | Segment::ClientFilesystem);
     if is_of_cache { past_cache::with_device(view, cell, verdict) } else { verdict }
@@ -79,6 +80,7 @@ fn clears(cell: &CellSummary, part: &TimePart) -> SegmentVerdict {
 fn verdict(cell: &CellSummary, part: &TimePart, stance: Stance) -> SegmentVerdict {
     let text = format!("{}: {} for {} of the time", cell.id, part.what, text::percent(part.share));
     let verdict = SegmentVerdict::new(part.segment, &cell.id, stance, Basis::TimeShare, part.share);
+    let verdict = SegmentVerdict { scope: part.scope, ..verdict };
     let verdict = verdict.with_evidence(text, part.counter, part.command);
     match cell.daemon.as_ref().filter(|_| part.segment == Segment::ClientDaemon) {
         Some(daemon) => {
@@ -110,7 +112,8 @@ mod tests {
         for cell in summary.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
             cell.target = "/data".parse().unwrap();
             cell.requested.access = Access::Buffered;
-            cell.bytes.device = None;
+            // Unless a test says otherwise, only the threads' time is known.
+            (cell.bytes.device, cell.device_busy_ratio) = (None, None);
             let cpu = cell.cpu.get_mut(&Role::Client).unwrap();
             (cpu.busy_ratio, cpu.user_s, cpu.system_s) = (on_cpu, 0.0, on_cpu * cell.elapsed_s.last_done);
             cell.time_shares = Some(TimeShares {
@@ -154,6 +157,40 @@ mod tests {
         let mut summary = machine(0.85, Some(0.1), |_| ());
         with_copies(&mut summary, 0.9);
         assert_eq!(named(&summary, "bulk"), [Segment::ClientMemory], "{:#?}", summary.diagnosis.limiting);
+    }
+
+    /// Sixteen requests in flight, whose threads were mostly ready for a CPU: the device and the CPUs were busy for these shares of the time.
+    fn at_once(device: f64, cpus: f64, other: f64) -> Summary {
+        let mut summary = machine(cpus, None, |cell| {
+            cell.device_busy_ratio = Some(device);
+            cell.time_shares = Some(TimeShares {
+                cpu_kernel_ratio: 0.1,
+                cpu_wait_ratio: Some(0.7 - other),
+                device_ratio: Some(0.2),
+                other_ratio: other,
+                ..TimeShares::default()
+            });
+        });
+        with_copies(&mut summary, 0.0);
+        summary
+    }
+
+    #[test]
+    fn of_several_requests_at_once_what_was_busy_most_limits_and_not_what_threads_waited_for() {
+        let summary = at_once(0.95, 0.6, 0.0);
+        let limiting = &summary.diagnosis.limiting;
+        assert_eq!(named(&summary, "bulk"), [Segment::Device, Segment::ClientFilesystem], "{limiting:#?}");
+        assert!(limiting[0].evidence[0].text.contains("device was busy for 95 %"), "{:?}", limiting[0]);
+        let gain = limiting[0].relief_gain_ratio.unwrap();
+        assert!((gain - 1.0 / 0.6).abs() < 1e-6, "the CPUs are left: {gain}");
+        assert_eq!(named(&at_once(0.5, 0.7, 0.0), "bulk")[0], Segment::ClientFilesystem);
+    }
+
+    #[test]
+    fn of_several_requests_at_once_nothing_is_named_where_neither_device_nor_cpus_were_busy() {
+        assert_eq!(named(&at_once(0.4, 0.4, 0.5), "bulk"), [Segment::Unknown]);
+        // Threads that were blocked by something else do not matter where the two were busy for most of the time.
+        assert_eq!(named(&at_once(0.55, 0.7, 0.3), "bulk")[0], Segment::ClientFilesystem);
     }
 
     /// The folder of the load is served by a process here.

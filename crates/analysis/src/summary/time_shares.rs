@@ -5,7 +5,7 @@
 
 use super::{DEVICE_FLUSH_S, Machines, bytes};
 use crate::collect::CellData;
-use crate::facts::time_per_op_s;
+use crate::facts::{TravelTime, time_per_op_s};
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, RoleCpu, TimeShares};
 use narrows_model::units::ratio;
@@ -25,7 +25,8 @@ pub(super) fn of_cell(cell: &CellSummary) -> Option<TimeShares> {
     let window_s = cell.elapsed_s.last_done;
     let throttled_ratio = take(cpu.throttled_s.and_then(|throttled_s| ratio(throttled_s, window_s)));
     let device_ratio = take(cell.device_busy_ratio.filter(|_| is_local(&cell.target)));
-    let network_ratio = take(cell.rtt_min_ns.and_then(|rtt| ratio(rtt.as_secs_f64(), time_per_op_s(cell)?)));
+    let travel = TravelTime::of_cell(cell);
+    let network_ratio = take(travel.and_then(|travel| ratio(travel.whole_s(), time_per_op_s(cell)?)));
     let flush_s = cell.metrics.iter().find(|metric| metric.id == DEVICE_FLUSH_S).map(|metric| metric.value);
     let flushing = flush_s.and_then(|flush_s| ratio(flush_s, window_s));
     Some(TimeShares {

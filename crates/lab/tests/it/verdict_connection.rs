@@ -13,7 +13,7 @@ const ONE_WAY_US: u64 = 2000;
 fn check_writes(lab: &Lab, name: &str, impair: impl FnOnce(&Host, &Host)) -> Checked {
     let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
     impair(&client, &server);
-    let words = "--op write --seconds 26 --cell-seconds 2.5 --block 256KiB --depth 8";
+    let words = "--op write --seconds 18 --cell-seconds 1.5 --block 256KiB --depth 8";
     check_apart(lab, name, None, |_| (), words)
 }
 

@@ -98,7 +98,7 @@ fn a_device_of_20_mib_a_second_below_the_unit_is_named_as_a_whole() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_iscsi().filter(|_| disks_available().is_ok()) else { return };
         let plan = DiskPlan { shared_bytes_per_s: Some(20 << 20), ..DiskPlan::PLAIN };
-        let words = "--seconds 16 --cell-seconds 1 --block 1MiB --depth 4 --op write";
+        let words = "--seconds 12 --cell-seconds 0.7 --block 1MiB --depth 4 --op write";
         let checked = check_disk(&lab, &plan, words);
         checked.assert_only("bulk", &[Segment::Device]);
     });

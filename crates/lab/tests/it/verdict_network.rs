@@ -8,7 +8,7 @@ use narrows_model::diagnosis::Relation;
 use narrows_model::{Limiting, Op, Segment};
 
 /// Fewer points than by default, so that a check is short: the ones that bulk verdicts are given for.
-const BULK: &str = "--seconds 20 --cell-seconds 0.6 --block 1MiB --depth 16";
+const BULK: &str = "--seconds 14 --cell-seconds 0.5 --block 1MiB --depth 16";
 
 /// A check of `layer` in host 2 from host 1 over a link of 100 Mbit/s, each role on a CPU of its own.
 fn check_slow_link(lab: &Lab, layer: &str) -> Checked {

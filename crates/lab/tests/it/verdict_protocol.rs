@@ -55,7 +55,7 @@ fn a_server_with_a_quota_of_0_4_cpus_is_named_as_a_whole() {
         let Some(lab) = lab_with_nfs() else { return };
         let quota = cgroup_with_quota(&lab, "server", 0.4);
         // A smaller part of 100 ms makes the rate of a short window a matter of chance.
-        let words = "--seconds 28 --cell-seconds 1.5 --block 1MiB --depth 16 --op read";
+        let words = "--seconds 18 --cell-seconds 0.9 --block 1MiB --depth 16 --op read";
         let checked = check(&lab, &export(&lab), |command| quota.enter(command), words);
         checked.assert_whole_server();
     });
@@ -84,7 +84,7 @@ fn a_device_of_20_mib_a_second_below_the_export_is_named_as_a_whole() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_nfs().filter(|_| disks_available().is_ok()) else { return };
         let plan = DiskPlan { shared_bytes_per_s: Some(20 << 20), ..DiskPlan::PLAIN };
-        let words = "--seconds 16 --cell-seconds 1 --block 1MiB --depth 4 --op write";
+        let words = "--seconds 12 --cell-seconds 0.7 --block 1MiB --depth 4 --op write";
         let checked = check_disk(&lab, &plan, words);
         checked.assert_only("bulk", &[Segment::Device]);
     });

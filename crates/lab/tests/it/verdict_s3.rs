@@ -97,7 +97,7 @@ fn a_device_of_20_mib_a_second_below_an_object_is_named_as_a_whole() {
         let mut drop_pages = Command::new("dd");
         drop_pages.arg(format!("of={}", object.display())).args(["conv=notrunc,fdatasync", "count=0"]);
         assert!(drop_pages.arg("oflag=nocache").output().unwrap().status.success());
-        let words = "--seconds 16 --cell-seconds 1 --block 1MiB --depth 4";
+        let words = "--seconds 12 --cell-seconds 0.7 --block 1MiB --depth 4";
         let checked = check_key(&lab, (&store, "object"), |_| (), words);
         checked.assert_only("bulk", &[Segment::Device]);
     });

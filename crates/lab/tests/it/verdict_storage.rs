@@ -32,7 +32,7 @@ fn writes_that_wait_for_a_flush_of_3_ms_are_limited_by_the_commit() {
         const FLUSH_US: u64 = 3000;
         let Some(lab) = lab_with_disks() else { return };
         let plan = DiskPlan { flush_us: FLUSH_US, ..DiskPlan::PLAIN };
-        let words = "--op write --seconds 13 --cell-seconds 1.5 --block 4KiB --depth 1";
+        let words = "--op write --seconds 10 --cell-seconds 1.0 --block 4KiB --depth 1";
         let checked = check_disk(&lab, &plan, &[], words);
         checked.assert_limiting_first("single", Segment::ServerCommit);
         checked.assert_none_limit(&[
@@ -63,7 +63,7 @@ fn one_thread_in_front_of_a_device_that_serves_16_reads_of_4_ms_at_once_is_named
         let Some(lab) = lab_with_disks() else { return };
         let plan = DiskPlan { read_us: 4000, at_once: 16, ..DiskPlan::PLAIN };
         // No time is left for more clients: whether they add to what one thread does is within the noise of short cells.
-        let words = "--op read --seconds 9 --cell-seconds 1.2 --block 4KiB --depth 16";
+        let words = "--op read --seconds 8 --cell-seconds 0.9 --block 4KiB --depth 16";
         let checked = check_disk(&lab, &plan, &["--disk-threads", "1"], words);
         checked.assert_limiting_first("random", Segment::ServerThreads);
         checked.assert_none_limit(&[
@@ -169,7 +169,7 @@ fn a_device_limited_to_400_operations_a_second_is_limited_by_these_at_any_block(
         let Some(lab) = lab_with_disks() else { return };
         let read_us = 1_000_000 * u64::from(AT_ONCE) / LIMIT_OPS_PER_S;
         let plan = DiskPlan { read_us, at_once: AT_ONCE, ..DiskPlan::PLAIN };
-        let words = "--op read --seconds 16 --cell-seconds 0.8 --block 4KiB,64KiB --depth 8";
+        let words = "--op read --seconds 12 --cell-seconds 0.6 --block 4KiB,64KiB --depth 8";
         let checked = check_disk(&lab, &plan, &[], words);
         for kind in ["bulk", "random"] {
             checked.assert_limiting_first(kind, Segment::DeviceIops);

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Loads last 0.3 s and more: readings leave out a fifteenth of it at each end.
-const READ_EVERY: Duration = Duration::from_millis(20);
+/// Loads of a file that was made small for lack of time last 60 ms: readings leave out a twelfth of it at each end.
+const READ_EVERY: Duration = Duration::from_millis(5);
 /// What `/proc/PID/stat` and `/proc/stat` count in: `USER_HZ`, which is 100 wherever Linux runs (`proc(5)`).
 const TICKS_PER_S: f64 = 100.0;
 

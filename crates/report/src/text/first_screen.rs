@@ -5,14 +5,14 @@
 use super::headline;
 use super::names::CellNames;
 use super::next;
-use super::path::{PathMark, mark};
+use super::path::{PathMark, listed, mark};
 use super::reading::reading;
 use super::style::{Paint, Style};
 use super::table::{Align, Field, TextTable};
 use super::thresholds;
 use super::units::counted_len;
 use super::wrap::Indent;
-use narrows_analysis::rules::rule;
+use narrows_analysis::rules::{NOT_ENOUGH_EVIDENCE, rule};
 use narrows_model::diagnosis::Severity;
 use narrows_model::quantity::percent;
 use narrows_model::summary::SegmentSummary;
@@ -39,6 +39,7 @@ pub(crate) fn render(summary: &Summary, style: &Style) -> String {
     let names = CellNames::from_summary(summary);
     let before = headline::warnings(summary, style) + &headline::regimes_with_closest(summary, &names, style);
     let after = thresholds::render(summary, &names, style)
+        + &unconfirmed(summary, style)
         + &cautions(summary, style)
         + &next::first(summary, style)
         + &more(summary, style);
@@ -63,8 +64,8 @@ impl GaugeRow<'_> {
 /// The segments that limit and the fullest others with a bar each, `bars_max` where not more of them limit; the rest by
 /// name.
 fn path(summary: &Summary, bars_max: usize, style: &Style) -> String {
-    let rows: Vec<GaugeRow<'_>> =
-        summary.segments.iter().map(|segment| gauge_row(segment, summary)).collect();
+    let segments = listed(summary);
+    let rows: Vec<GaugeRow<'_>> = segments.iter().map(|segment| gauge_row(segment, summary)).collect();
     let limits = |row: &&GaugeRow<'_>| row.mark.0 == PathMark::Limits;
     let mut shown: Vec<Segment> = rows.iter().filter(limits).map(|row| row.segment.id).collect();
     let mut others: Vec<&GaugeRow<'_>> =
@@ -75,14 +76,48 @@ fn path(summary: &Summary, bars_max: usize, style: &Style) -> String {
     if shown.is_empty() {
         return String::new();
     }
-    let mut table =
-        TextTable::new(&[("", Align::Left), ("", Align::Left), ("", Align::Right), ("", Align::Left)]);
-    rows.iter()
-        .filter(|row| shown.contains(&row.segment.id))
-        .for_each(|row| table.row(fields(row, summary, style)));
+    let shown_rows = || rows.iter().filter(|row| shown.contains(&row.segment.id));
     style.heading("PATH", &summary.target.to_string())
-        + &table.without_header(style)
+        + &fitting_table(shown_rows, summary, style)
         + &rest(&rows, &shown, style)
+}
+
+/// The rows with as much as fits into a line: what a segment sustains, and the loads that it limits.
+fn fitting_table<'r, 's: 'r, I: Iterator<Item = &'r GaugeRow<'s>>>(
+    rows: impl Fn() -> I,
+    summary: &Summary,
+    style: &Style,
+) -> String {
+    let table = |shown: RowFields| {
+        let columns = [Align::Left, Align::Left, Align::Right, Align::Left].map(|align| ("", align));
+        let mut table = TextTable::new(&columns);
+        rows().for_each(|row| table.row(fields(row, summary, style, shown)));
+        table
+    };
+    let is_wide = style.width >= WIDE_COLUMNS;
+    let all = [
+        RowFields { most: is_wide, loads: LoadNames::All },
+        RowFields { most: is_wide, loads: LoadNames::Count },
+        RowFields { most: false, loads: LoadNames::Count },
+    ];
+    let fitting = all.into_iter().filter(|_| is_wide).map(table).find(|table| table.width() <= style.width);
+    fitting.unwrap_or_else(|| table(RowFields { most: false, loads: LoadNames::None })).without_header(style)
+}
+
+/// How the loads are said that a segment limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LoadNames {
+    All,
+    /// Only of more than one.
+    Count,
+    None,
+}
+
+/// What a row has beside the bar.
+#[derive(Debug, Clone, Copy)]
+struct RowFields {
+    most: bool,
+    loads: LoadNames,
 }
 
 fn gauge_row<'a>(segment: &'a SegmentSummary, summary: &Summary) -> GaugeRow<'a> {
@@ -90,14 +125,18 @@ fn gauge_row<'a>(segment: &'a SegmentSummary, summary: &Summary) -> GaugeRow<'a>
     GaugeRow { segment, mark: mark(segment.id, summary), used_ratio }
 }
 
-/// Narrow screens have the bar and a word alone.
-fn fields(row: &GaugeRow<'_>, summary: &Summary, style: &Style) -> Vec<Field> {
-    let is_wide = style.width >= WIDE_COLUMNS;
-    let most = reading(row.segment, summary).most.filter(|_| is_wide);
+fn fields(row: &GaugeRow<'_>, summary: &Summary, style: &Style, shown: RowFields) -> Vec<Field> {
+    let most = reading(row.segment, summary).most.filter(|_| shown.most);
     let used = row.used_ratio.map(|used| format!("{} {:>5}", style.bar(used), percent(used.min(1.0))));
     let of = if row.used_ratio.is_some() { "of " } else { "" };
     let (_, mark, paint) = &row.mark;
-    let word = mark.split_once("  ").filter(|_| !is_wide).map_or(mark.as_str(), |(word, _loads)| word);
+    let word = match (shown.loads, mark.split_once("  ")) {
+        (LoadNames::None, Some((word, _loads))) => word.to_owned(),
+        (LoadNames::Count, Some((word, loads))) if loads.contains(", ") => {
+            format!("{word}  {}", counted_len(loads.split(", ").count(), "load"))
+        }
+        _ => mark.clone(),
+    };
     vec![
         row.segment.id.id().into(),
         used.unwrap_or_default().into(),
@@ -129,13 +168,29 @@ fn rest(rows: &[GaugeRow<'_>], shown: &[Segment], style: &Style) -> String {
     headline::painted(&text, Indent::all("  "), Paint::Faint, style)
 }
 
+/// That --confirm changed nothing; empty where it did, or was not asked for.
+fn unconfirmed(summary: &Summary, style: &Style) -> String {
+    let is_asked = summary.command.iter().any(|word| word == "--confirm");
+    let is_changed = summary.diagnosis.limiting.iter().any(|entry| entry.confirmed.is_some());
+    if !is_asked || is_changed {
+        return String::new();
+    }
+    let text = "--confirm: nothing that is named could be changed from here, so nothing is confirmed.";
+    format!("\n{}", headline::painted(text, Indent { first: "", rest: "  " }, Paint::Warning, style))
+}
+
 /// Findings that make figures doubtful, in the words of their rules.
 fn cautions(summary: &Summary, style: &Style) -> String {
     let limit_codes = |code: &str| {
         summary.diagnosis.limiting.iter().any(|entry| entry.codes.iter().any(|known| known == code))
     };
+    let is_named = summary.diagnosis.limiting.iter().any(|entry| entry.segment != Segment::Unknown);
+    // Beside a segment that is named it would contradict it.
+    let is_refuted = |code: &str| is_named && code == NOT_ENOUGH_EVIDENCE;
     let found = summary.diagnosis.findings.iter();
-    let doubtful = found.filter(|finding| finding.severity > Severity::Info && !limit_codes(&finding.code));
+    let doubtful = found.filter(|finding| {
+        finding.severity > Severity::Info && !limit_codes(&finding.code) && !is_refuted(&finding.code)
+    });
     let titles: Vec<&str> =
         doubtful.filter_map(|finding| rule(&finding.code)).map(|rule| rule.title).collect();
     if titles.is_empty() {

@@ -30,6 +30,7 @@ mod reading;
 mod relay;
 mod relay_plan;
 mod remarks;
+mod remedy;
 mod screen_figures;
 mod stuck;
 mod study;

@@ -1,13 +1,17 @@
 //! What to do next: one to three commands.
 
+use super::remedy::remedy;
 use super::style::{Paint, Style};
 use super::wrap::{Indent, paragraph};
+use narrows_model::diagnosis::Relation;
 use narrows_model::inventory::PathKind;
 use narrows_model::printable::shell_word;
 use narrows_model::{Limiting, Segment, Summary, Target};
 
 /// Steps shown.
 const STEPS_MAX: usize = 3;
+/// How the reason of a cell begins that was left out for lack of time.
+const PAST_BUDGET: &str = "past the budget";
 /// Budget of `check` when none is given, in seconds.
 const BUDGET_DEFAULT_S: u64 = 60;
 /// The option of suites for the time of each cut, and the longest of their defaults in seconds.
@@ -57,8 +61,10 @@ fn steps(summary: &Summary) -> Vec<NextStep> {
     let failed = summary.cells.iter().any(|cell| !cell.errors.is_empty());
     let unknown = |entry: &Limiting| entry.segment == Segment::Unknown;
     let is_study = summary.study.is_some();
+    // What was left out because the verdict was decided without it would not change it.
+    let lacked_time = summary.skipped.iter().any(|cell| cell.reason.starts_with(PAST_BUDGET));
     let nothing = (!is_study && summary.diagnosis.limiting.is_empty())
-        || (!summary.skipped.is_empty() && summary.diagnosis.limiting.iter().any(unknown));
+        || (lacked_time && summary.diagnosis.limiting.iter().any(unknown));
     if failed {
         steps
             .push(step("fix what failed (see the first lines), then measure again", repeated(summary, None)));
@@ -72,6 +78,13 @@ fn steps(summary: &Summary) -> Vec<NextStep> {
     } else if nothing || !summary.complete {
         steps.push(missing(summary));
     }
+    let change = change(summary);
+    // A machine that client and server share distorts what both use, and not a device that is full.
+    let (first, last) = match change {
+        Some((segment, step)) if segment.is_within(Segment::Device) => (Some(step), None),
+        change => (None, change.map(|(_, step)| step)),
+    };
+    steps.extend(first);
     if summary.diagnosis.preface.is_some() && serves_already(summary) {
         steps.push(step(
             "on a different machine than the endpoint, so that the network is measured",
@@ -80,6 +93,7 @@ fn steps(summary: &Summary) -> Vec<NextStep> {
     } else if summary.diagnosis.preface.is_some() || network_unseen(summary) {
         steps.extend(split_by_server(&summary.target).into_iter().flatten());
     }
+    steps.extend(last);
     if let Some(code) = summary.diagnosis.limiting.iter().find_map(|entry| entry.codes.first()) {
         steps.push(step("the basis of the verdict", format!("narrows explain {code}")));
     }
@@ -87,6 +101,25 @@ fn steps(summary: &Summary) -> Vec<NextStep> {
         steps.push(step("what this means", format!("narrows explain {}", Segment::Unknown)));
     }
     steps
+}
+
+/// What to change about the limit whose removal gains most, with the command that shows it; `None` where that is no part of the
+/// path.
+fn change(summary: &Summary) -> Option<(Segment, NextStep)> {
+    let gain = |entry: &&Limiting| entry.relief_gain_ratio.unwrap_or(1.0);
+    let entry = summary
+        .diagnosis
+        .limiting
+        .iter()
+        // Of one request at a time there are as many as were asked for.
+        .filter(|entry| entry.segment != Segment::WorkloadConcurrency || entry.relation == Relation::Sole)
+        .filter(|entry| remedy(entry).is_some())
+        .max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
+    let load = entry.regime.split(" (").next().unwrap_or_default();
+    let purpose = format!("to speed up {load}: {}; what shows it:", remedy(entry)?);
+    let shown = entry.evidence.iter().map(|evidence| &evidence.command).find(|command| !command.is_empty());
+    let code = || entry.codes.first().map(|code| format!("narrows explain {code}"));
+    Some((entry.segment, NextStep { purpose, command: shown.cloned().or_else(code)? }))
 }
 
 /// The run again with twice the time: of the whole command, or of each cut where it is a suite's, whose tests end with

@@ -66,7 +66,7 @@ pub(crate) const CACHED_RATIO: f64 = 0.5;
 const NOT_MEASURED: &str = "not measured";
 
 /// Segments of the path, with wider ones that the verdict names before their parts.
-fn listed(summary: &Summary) -> Vec<SegmentSummary> {
+pub(super) fn listed(summary: &Summary) -> Vec<SegmentSummary> {
     let mut segments = summary.segments.clone();
     for entry in &summary.diagnosis.limiting {
         if segments.iter().any(|known| known.id == entry.segment) || entry.segment == Segment::Unknown {

@@ -81,6 +81,11 @@ impl TextTable {
         self.rows.iter().map(line).collect()
     }
 
+    /// Columns of a terminal that its longest row takes.
+    pub(crate) fn width(&self) -> usize {
+        self.without_header(&Style::default()).lines().map(columns).max().unwrap_or(0)
+    }
+
     fn widths(&self) -> Vec<usize> {
         let mut widths: Vec<usize> = self.columns.iter().map(|(name, _)| columns(name)).collect();
         for row in &self.rows {

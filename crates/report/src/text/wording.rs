@@ -92,6 +92,7 @@ fn noun(entry: &Limiting) -> String {
         segment => segment.title(),
     };
     match &entry.scope {
+        Some(scope) if name.ends_with(')') => format!("{name}, {scope}"),
         Some(scope) => format!("{name} ({scope})"),
         None => name.to_owned(),
     }

@@ -170,7 +170,38 @@ const FINDINGS: &[ReportWord] = &[
         &[],
         "the segments that requests pass, each with how full the path made it and what it sustains alone",
     ),
-    word("NEXT", &[], "the one command that helps most now"),
+    word("NEXT", &[], "what helps most now: what to measure, or what to change, with a command"),
+    word(
+        "segment",
+        &["part"],
+        "one stretch of the way from the application to the storage, which can limit alone: a CPU, the network, a cache, a device",
+    ),
+    word(
+        "cut",
+        &["SEGMENTS ALONE", "cut short"],
+        "a load that goes only a part of the way, so that this part is measured alone; `narrows explain` lists the segments",
+    ),
+    word(
+        "worker",
+        &["workers", "w16", "x16, 2 workers"],
+        "a thread of the load; each has its own requests in flight",
+    ),
+    word("client", &["clients", "c2", "c4"], "a process of the load, as one application or machine is"),
+    word(
+        "FUSE",
+        &["daemon"],
+        "a file system that a process serves (sshfs, bindfs, rclone): each request waits for that process",
+    ),
+    word(
+        "hot blocks",
+        &["hot-blocks"],
+        "reads of the same few blocks again and again: the server has them in its memory, so that no device is waited for",
+    ),
+    word(
+        "stuck",
+        &["(stuck requests)"],
+        "requests that were sent and not answered by the end of the measurement",
+    ),
     word(
         "record",
         &["RECORD"],

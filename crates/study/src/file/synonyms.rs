@@ -44,4 +44,8 @@ pub(super) const SYNONYMS: &[(&str, &str)] = &[
     ("threads", "workload.workers"),
     ("time", "seconds"),
     ("warmup", "stop.warm_up"),
+    ("access_pattern", "workload.order"),
+    ("pattern", "workload.order"),
+    ("percentage_random", "workload.order"),
+    ("random_distribution", "workload.order"),
 ];

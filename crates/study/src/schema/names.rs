@@ -104,6 +104,7 @@ mod tests {
         assert_eq!(key("workload", "iodepth"), "did you mean `depth`?");
         assert_eq!(key("workload", "bs"), "did you mean `block`?");
         assert_eq!(key("sweep", "bs"), "did you mean `block`?");
+        assert_eq!(key("workload", "pattern"), "did you mean `order`?");
         assert_eq!(key("workload", "runtime"), "did you mean `measure` in [stop]?");
         for schema in [file::schema(), observations::schema()] {
             for (_, path) in schema.synonyms {

@@ -103,5 +103,5 @@ pub(crate) fn check_through(lab: &Lab, name: &str, quotas: Quotas, limits: Proxy
     if limits.is_measured_past {
         command.arg("--whole-plan");
     }
-    run_check(lab, name, command, "--seconds 18 --cell-seconds 0.8 --block 64KiB --depth 16")
+    run_check(lab, name, command, "--seconds 12 --cell-seconds 0.5 --block 64KiB --depth 16")
 }

@@ -8,7 +8,7 @@ use narrows_model::Segment;
 use super::check::{Checked, run_check};
 
 /// The points that bulk verdicts are given for.
-pub(crate) const BULK: &str = "--seconds 16 --cell-seconds 0.6 --block 1MiB --depth 16";
+pub(crate) const BULK: &str = "--seconds 12 --cell-seconds 0.5 --block 1MiB --depth 16";
 /// One small request at a time.
 pub(crate) const SINGLE: &str = "--seconds 12 --cell-seconds 0.6 --block 4KiB --depth 1";
 /// What every verdict on a server as a whole ends with.

@@ -1,0 +1,90 @@
+//! What to change about what limits, in words, beside the command that shows it.
+//!
+//! Not here: which load is advised about.
+
+use narrows_analysis::rules::FOREIGN_LOAD;
+use narrows_model::{Limiting, Segment};
+
+/// What to change about the segment of `entry`; `None` where nothing of the path is to be changed.
+pub(super) fn remedy(entry: &Limiting) -> Option<&'static str> {
+    let is_named = |scope: &str| entry.scope.as_deref() == Some(scope);
+    let words = match entry.segment {
+        Segment::OfferedLoad | Segment::Unknown => return None,
+        Segment::Device if is_named("its flushes") => {
+            "commit several writes at once, or use a device whose write cache survives a power failure"
+        }
+        Segment::NetworkLatency if is_named("each request makes a connection of its own") => {
+            "keep connections open, which the server or a proxy before it closes, and more requests in flight"
+        }
+        Segment::HostCpu if entry.codes.iter().any(|code| code == FOREIGN_LOAD) => {
+            "stop or move the programs that use the CPUs"
+        }
+        segment => by_segment(segment),
+    };
+    Some(words)
+}
+
+fn by_segment(segment: Segment) -> &'static str {
+    match segment {
+        Segment::WorkloadConcurrency => "more requests in flight: threads, queue depth, clients",
+        Segment::Generator => "measure with more clients or machines: the path takes more than this load",
+        Segment::HostCpu => "measure from another machine than the server's",
+        Segment::ClientMemory => "avoid the copy (O_DIRECT), or give the client faster memory",
+        Segment::ClientCache | Segment::ServerCache => {
+            "to measure the storage, use files larger than the memory, or some that were not read for long"
+        }
+        Segment::ClientConnection => "more connections, or larger socket buffers",
+        Segment::ClientDaemon => {
+            "look for a rate limit or waits of that process, or use the folder that it serves"
+        }
+        Segment::ClientFilesystem => "larger requests, or past the page cache (O_DIRECT)",
+        Segment::ServerCommit => {
+            "commit several writes at once, or give the server a device whose write cache survives a power failure"
+        }
+        Segment::ServerThreads => "let the server use more threads",
+        Segment::NetworkBandwidth => "a faster link; look for a limit on this one: shaper, duplex, cable",
+        Segment::NetworkLatency => "more requests in flight, or client and server nearer to each other",
+        Segment::NetworkLoss => "find where packets are lost: errors of a link, a queue that is full",
+        Segment::DeviceBandwidth => "a faster device, or more of them",
+        Segment::DeviceIops => "larger requests, or a device with more operations a second",
+        Segment::DeviceLatency => "more requests in flight, or a device that answers sooner",
+        within if within.is_within(Segment::Client) => "a faster CPU for the client, or larger requests",
+        within if within.is_within(Segment::Server) => {
+            "look at the server's own CPU and threads while this load runs"
+        }
+        within if within.is_within(Segment::Proxy) => "more CPU for the proxy, or a way past it",
+        within if within.is_within(Segment::Network) => "a faster network",
+        within if within.is_within(Segment::Device) => "a faster device",
+        _ => "change what is named, and measure again",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_model::diagnosis::Relation;
+
+    fn entry(segment: Segment, scope: Option<&str>) -> Limiting {
+        Limiting {
+            segment,
+            confidence: 0.6,
+            relation: Relation::Sole,
+            scope: scope.map(str::to_owned),
+            regime: String::new(),
+            codes: Vec::new(),
+            evidence: Vec::new(),
+            relief_gain_ratio: None,
+            confirmed: None,
+        }
+    }
+
+    #[test]
+    fn the_part_of_a_segment_decides_what_to_change() {
+        let flushes = remedy(&entry(Segment::Device, Some("its flushes"))).unwrap_or_default();
+        assert!(flushes.contains("survives a power failure"), "{flushes}");
+        let device = remedy(&entry(Segment::Device, None)).unwrap_or_default();
+        assert!(device.contains("faster device") && device != flushes);
+        assert_eq!(remedy(&entry(Segment::Unknown, None)), None);
+        assert_eq!(remedy(&entry(Segment::OfferedLoad, None)), None);
+    }
+}
