@@ -47,7 +47,8 @@ impl TravelTime {
     }
 }
 
-/// What a request waits for its own connection: `connect` lasts a round trip, and TLS 1.3 asks for one more.
+/// What a request waits for its own connection: `connect` lasts a round trip, of which a queue before a full link is no part, and
+/// TLS 1.3 asks for one more.
 fn connecting_s(cell: &CellSummary, round_trip_s: f64) -> Option<f64> {
     let count = |phase: &PhaseCounters| phase.count as f64;
     let named =
@@ -55,11 +56,10 @@ fn connecting_s(cell: &CellSummary, round_trip_s: f64) -> Option<f64> {
     let connect = named("connect").filter(|phase| phase.count > 0)?;
     let requests = cell.ops_per_s?.0 * cell.elapsed_s.last_done;
     let share = ratio(count(connect), requests).filter(|share| *share >= OWN_CONNECTION_RATIO)?;
-    let connect_s = ratio(connect.latency_sum_ns.as_secs_f64(), count(connect))?;
     let secured = named("TLS").map_or(0.0, |tls| count(tls) / count(connect)).min(1.0);
     let body_s = named("body").and_then(|body| ratio(body.latency_sum_ns.as_secs_f64(), count(body)));
     let opening_s = body_s.unwrap_or(0.0).min(slow_start_s(cell.block_bytes, round_trip_s));
-    Some((connect_s + round_trip_s * secured + opening_s) * share.min(1.0))
+    Some((round_trip_s * (1.0 + secured) + opening_s) * share.min(1.0))
 }
 
 /// The round trips in which the window of a new connection doubles until so many bytes have passed.

@@ -30,6 +30,8 @@ const LOCK_TIME: &str =
 
 /// The part of a device that makes what was written durable.
 const FLUSHES: &str = "its flushes";
+/// Below this share of one CPU, a daemon that answers one request after the other spends its time elsewhere.
+const IDLE_RATIO: f64 = 0.2;
 /// A daemon that has CPU time left: what it serves comes late, or it lets no more pass.
 const IDLE_DAEMON: &str = "which waits or limits the rate, for its CPU is idle";
 
@@ -80,7 +82,7 @@ fn scope(cell: &CellSummary, shares: &TimeShares, part: &TimePart) -> Option<&'s
         return flushes.then_some(FLUSHES);
     }
     let daemon = cell.daemon.as_ref().filter(|_| part.segment == Segment::ClientDaemon)?;
-    let is_idle = daemon.busiest.runnable_ratio < DOMINANT_RATIO && daemon.used_cpus < DOMINANT_RATIO;
+    let is_idle = daemon.busiest.runnable_ratio < IDLE_RATIO && daemon.used_cpus < IDLE_RATIO;
     is_idle.then_some(IDLE_DAEMON)
 }
 

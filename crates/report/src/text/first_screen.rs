@@ -98,7 +98,7 @@ fn fitting_table<'r, 's: 'r, I: Iterator<Item = &'r GaugeRow<'s>>>(
     let all = [
         RowFields { most: is_wide, loads: LoadNames::All },
         RowFields { most: is_wide, loads: LoadNames::Count },
-        RowFields { most: false, loads: LoadNames::Count },
+        RowFields { most: is_wide, loads: LoadNames::None },
     ];
     let fitting = all.into_iter().filter(|_| is_wide).map(table).find(|table| table.width() <= style.width);
     fitting.unwrap_or_else(|| table(RowFields { most: false, loads: LoadNames::None })).without_header(style)
