@@ -3,7 +3,7 @@
 use narrows_model::extrapolation::Extrapolation;
 use narrows_model::figures::FigureComparison;
 use narrows_model::observation::DiagnosisDocument;
-use narrows_model::{Comparison, Json, Noise, Summary};
+use narrows_model::{Comparison, Json, Noise, Plan, Summary};
 use serde_json::json;
 
 /// The summary as indented JSON that ends in a newline; keys are in the order of the types.
@@ -13,6 +13,15 @@ use serde_json::json;
 #[must_use]
 pub fn summary(summary: &Summary) -> String {
     indented(summary)
+}
+
+/// A plan as indented JSON that ends in a newline; keys are in the order of the types.
+///
+/// # Panics
+/// Never, as [`summary`].
+#[must_use]
+pub fn plan(plan: &Plan) -> String {
+    indented(plan)
 }
 
 /// The verdict on observations as indented JSON that ends in a newline; keys are in the order of the types.

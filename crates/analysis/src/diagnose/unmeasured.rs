@@ -39,6 +39,11 @@ fn why(view: &SummaryView<'_>, segment: Segment, open: bool) -> String {
     if view.sharing.one_station() && matches!(segment, Segment::ClientCpu | Segment::ServerCpu) {
         return "client and server use the same CPUs; see host.cpu".to_owned();
     }
+    if segment == Segment::HostCpu && view.speaks_protocol() {
+        return "whether the server runs on this machine is not known to its protocol; other programs here are listed \
+                under foreign-load"
+            .to_owned();
+    }
     if segment == Segment::HostCpu && !view.sharing.one_station() {
         return "client and server do not use the same CPUs".to_owned();
     }
@@ -58,6 +63,15 @@ fn why(view: &SummaryView<'_>, segment: Segment, open: bool) -> String {
 fn how_to(view: &SummaryView<'_>, segment: Segment, open: bool) -> String {
     if segment.is_within(Segment::Network) && view.loopback() {
         return "run `narrows serve` on the other machine and give --server HOST:PORT".to_owned();
+    }
+    if view.speaks_protocol() && segment.is_within(Segment::Server) {
+        return "watch the server itself while this load runs (top, iostat -x 1), or run `narrows serve` there and check \
+                tcp://HOST:PORT/disk beside it"
+            .to_owned();
+    }
+    if view.speaks_protocol() && segment.is_within(Segment::Network) {
+        return "run `narrows serve` on the storage server, and check tcp://HOST:PORT/memory beside it"
+            .to_owned();
     }
     if is_capped(view) {
         return "repeat without --max-rate, or with a higher one".to_owned();

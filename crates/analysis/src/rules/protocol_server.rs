@@ -2,7 +2,7 @@
 
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::{Case, Cases};
-use crate::facts::{TravelTime, time_per_op_s};
+use crate::facts::{TravelTime, reads, time_per_op_s};
 use crate::method::protocol::{self, WireState};
 use crate::method::{self, EvidenceSource};
 use crate::text;
@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
     title: "requests wait for the server, on which nothing of ours runs",
     definition: "A storage protocol is spoken to a server on which nothing of ours runs. With one request in flight, \
                  what remains of its time in the server's memory without the network's round trip, the block's time on \
-                 the wire and the client's CPU is the server's. With many, the same few blocks from the server's memory \
+                 the wire and the client's CPU is the server's; of a durable write with what its commit takes, where neither is half of its time. With many, the same few blocks from the server's memory \
                  move hardly more than the path, the wire has room, the client's CPU is not full, round trips of the network are less \
                  than half of a request's time, and more connections add nothing: the server is left. Its CPU, its threads and its protocol were not seen apart, so that the \
                  whole server is named, with a limited confidence.",
@@ -52,10 +52,14 @@ fn single(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option
     let network_s = travel.whole_s();
     let wire_s = cell.block_bytes.as_f64() / protocol::best(view, cell)?.bytes_per_s;
     let client_s = case.cpu.get(&Role::Client).and_then(|cpu| cpu.s_per_op).unwrap_or(0.0);
-    let part_s = (hot_s.min(time_per_op_s(cell)?) - network_s - wire_s - client_s).max(0.0);
+    let elsewhere_s = network_s + wire_s + client_s;
+    let part_s = (hot_s.min(time_per_op_s(cell)?) - elsewhere_s).max(0.0);
     let shown = EvidenceSource { counter: "reads of the same few blocks; TCP_INFO", command: "ss -ti" };
-    let verdict =
-        method::time_share(RULE.segment, cell, part_s, "the server's handling of a request", shown)?;
+    let (part_s, what) = match with_commit_s(view, cell, part_s, elsewhere_s) {
+        Some(both_s) => (both_s, "the server's handling of a request, and making it durable,"),
+        None => (part_s, "the server's handling of a request"),
+    };
+    let verdict = method::time_share(RULE.segment, cell, part_s, what, shown)?;
     let verdict = match protocol::round_trip_s(view) {
         None => verdict,
         Some(round_trip_s) => {
@@ -72,8 +76,21 @@ fn single(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option
     Some(verdict.with_evidence(CAVEAT.to_owned(), "", ""))
 }
 
+/// The time of a durable write at the server in all, where neither its handling nor its commit is most of it; `None` elsewhere.
+fn with_commit_s(
+    view: &SummaryView<'_>,
+    cell: &CellSummary,
+    handling_s: f64,
+    elsewhere_s: f64,
+) -> Option<f64> {
+    let whole_s = time_per_op_s(cell)?;
+    let commit_s = whole_s - time_per_op_s(protocol::early(view, cell)?)?;
+    let is_part = |part_s: f64| ratio(part_s, whole_s).is_some_and(|share| share < DOMINANT_RATIO);
+    (is_part(handling_s) && is_part(commit_s)).then_some((whole_s - elsewhere_s).max(0.0))
+}
+
 fn many(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
-    let hot = protocol::hot(view, cell)?;
+    let hot = slower_memory(view, cell)?;
     let load = ratio(cell.rate_bytes_per_s?.0, hot.rate_bytes_per_s?.0)?;
     let wire = protocol::wire(view, cell)?;
     let more = protocol::more_connections(view, cell);
@@ -97,6 +114,14 @@ fn many(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option<S
     let verdict = verdict.with_load_error(method::joint_error(cell, hot)).with_confidence_max(cap);
     let verdict = verdict.with_evidence(text, "rate of hot blocks", "");
     Some(verdict.with_evidence(wire.text, wire.counter, "").with_evidence(CAVEAT.to_owned(), "", ""))
+}
+
+/// The hot blocks that the server moves more slowly at the settings of `cell`: of a load that writes, reads of them may be.
+fn slower_memory<'v>(view: &SummaryView<'v>, cell: &CellSummary) -> Option<&'v CellSummary> {
+    let own = protocol::hot(view, cell)?;
+    let read = protocol::hot_reads(view, cell).filter(|_| !reads(cell.op)).unwrap_or(own);
+    let rate = |cell: &CellSummary| cell.rate_bytes_per_s.map_or(0.0, |rate| rate.0);
+    Some(if rate(read) < rate(own) { read } else { own })
 }
 
 /// Whether requests spend half of their time or more between client and server: hot blocks do too, and show no server.

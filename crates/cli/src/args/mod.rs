@@ -98,7 +98,7 @@ pub(crate) struct OutputArguments {
     /// displaces caches; see COSTS in what --plan prints
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Print the JSON summary instead of text
+    /// Print the JSON summary instead of text; with --plan the plan
     #[arg(long)]
     pub(crate) json: bool,
     /// Print every cell and every number

@@ -97,16 +97,22 @@ impl OutputContext<'_> {
     /// # Errors
     /// When stdout cannot be written.
     pub(crate) fn print_short_plan(&self, plan: &Plan) -> Result<(), CommandFailure> {
+        if self.output.json {
+            return self.print_plan(plan);
+        }
         let style = self.style();
         let more = if style.detail { "" } else { "  every cell: --plan --detail\n" };
         self.console.result(&(narrows_report::text::plan(plan, &style) + more))
     }
 
-    /// Prints what would be run, with every cell, in place of running it.
+    /// Prints what would be run, with every cell, in place of running it: as JSON (`narrows.plan/1`) where that is asked for.
     ///
     /// # Errors
     /// When stdout cannot be written.
     pub(crate) fn print_plan(&self, plan: &Plan) -> Result<(), CommandFailure> {
+        if self.output.json {
+            return self.console.result(&narrows_report::json::plan(plan));
+        }
         let style = Style { detail: true, ..self.style() };
         self.console.result(&narrows_report::text::plan(plan, &style))
     }

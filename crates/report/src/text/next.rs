@@ -47,6 +47,8 @@ pub(crate) fn first(summary: &Summary, style: &Style) -> String {
     format!("{heading}  {}\n{second}", first.command)
 }
 
+/// What shows the parts of a server.
+const AT_SERVER: &str = "top -H; iostat -x 1 (on the server)";
 /// The command on the storage server, which one here follows.
 const SERVE: &str = "narrows serve";
 
@@ -118,8 +120,10 @@ fn change(summary: &Summary) -> Option<(Segment, NextStep)> {
     let load = entry.regime.split(" (").next().unwrap_or_default();
     let purpose = format!("to speed up {load}: {}; what shows it:", remedy(entry)?);
     let shown = entry.evidence.iter().map(|evidence| &evidence.command).find(|command| !command.is_empty());
+    // What is named from outside is seen inside.
+    let at_server = (entry.segment == Segment::Server).then(|| AT_SERVER.to_owned());
     let code = || entry.codes.first().map(|code| format!("narrows explain {code}"));
-    Some((entry.segment, NextStep { purpose, command: shown.cloned().or_else(code)? }))
+    Some((entry.segment, NextStep { purpose, command: at_server.or_else(|| shown.cloned()).or_else(code)? }))
 }
 
 /// The run again with twice the time: of the whole command, or of each cut where it is a suite's, whose tests end with

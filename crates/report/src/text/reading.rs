@@ -5,7 +5,7 @@ use narrows_model::counters::Role;
 use narrows_model::quantity::{cpus, network_rate, percent, span};
 use narrows_model::summary::{CellSummary, CurvePoint, RoleCpu, SegmentSummary, UsedOf};
 use narrows_model::units::ratio;
-use narrows_model::{BytesPerSec, Cut, Nanos, Segment, Summary};
+use narrows_model::{BytesPerSec, Cut, Nanos, OpsPerSec, Segment, Summary};
 
 /// What is shown of one segment.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -53,7 +53,7 @@ fn measured(segment: &SegmentSummary, summary: &Summary) -> SegmentReading {
         }
         Segment::DeviceLatency => shown(device_wait(summary), |wait| format!("{} a request", span(wait))),
         // Without data the generator's rate of bytes would only be the block size in other words.
-        Segment::DeviceIops | Segment::Generator => operations(segment),
+        Segment::DeviceIops | Segment::Generator => operations(segment, summary),
         Segment::NetworkBandwidth => SegmentReading {
             most: ceiling(segment, summary).map(|rate| network_rate(rate.0)),
             used_ratio: segment.utilisation_ratio,
@@ -70,17 +70,26 @@ fn measured(segment: &SegmentSummary, summary: &Summary) -> SegmentReading {
 /// What a segment sustains in the direction of the load whose use is shown: what it does in the other one is another figure.
 /// A ceiling that the path raised, or that of all members of a stripe, is above the curve of any cut.
 fn ceiling(segment: &SegmentSummary, summary: &Summary) -> Option<BytesPerSec> {
-    let shown = segment.uses.first().and_then(|used| summary.cells.iter().find(|cell| cell.id == used.cell));
     let best = |points: &mut dyn Iterator<Item = &CurvePoint>| {
         points.map(|point| point.value).max_by(|a, b| a.0.total_cmp(&b.0))
     };
     let of_any = best(&mut segment.curve.iter());
     let is_above_curve = segment.ceiling_bytes_per_s.zip(of_any).is_some_and(|(most, any)| most.0 > any.0);
-    let same_direction = |point: &&CurvePoint| {
-        shown.is_none_or(|cell| point.op.moves_towards_device() == cell.op.moves_towards_device())
-    };
-    let of_direction = best(&mut segment.curve.iter().filter(same_direction));
+    let of_direction = best(&mut same_direction(segment, summary));
     of_direction.filter(|_| !is_above_curve).or(segment.ceiling_bytes_per_s)
+}
+
+/// The points of a segment's curve in the direction of the load whose use is shown.
+fn same_direction<'s>(
+    segment: &'s SegmentSummary,
+    summary: &Summary,
+) -> impl Iterator<Item = &'s CurvePoint> {
+    let shown = segment.uses.first().and_then(|used| summary.cells.iter().find(|cell| cell.id == used.cell));
+    let towards_device = shown.map(|cell| cell.op.moves_towards_device());
+    segment
+        .curve
+        .iter()
+        .filter(move |point| towards_device.is_none_or(|towards| point.op.moves_towards_device() == towards))
 }
 
 /// The cells of the whole path.
@@ -127,9 +136,17 @@ fn cache_share(summary: &Summary) -> Option<f64> {
     path_cells(summary).filter_map(|cell| cell.cache_served_ratio).reduce(f64::max)
 }
 
-fn operations(segment: &SegmentSummary) -> SegmentReading {
+fn operations(segment: &SegmentSummary, summary: &Summary) -> SegmentReading {
+    let of_point = |point: &CurvePoint| ratio(point.value.0, point.block_bytes.as_f64());
+    let of_direction = same_direction(segment, summary).filter_map(of_point).max_by(f64::total_cmp);
+    // A ceiling that the path raised is above the curve of any cut.
+    let of_any = segment.curve.iter().filter_map(of_point).max_by(f64::total_cmp);
+    let most = segment.ceiling_ops_per_s.map(|most| {
+        let is_above_curve = of_any.is_none_or(|any| most.0 > any * (1.0 + f64::EPSILON));
+        OpsPerSec(of_direction.filter(|_| !is_above_curve).unwrap_or(most.0))
+    });
     SegmentReading {
-        most: segment.ceiling_ops_per_s.map(|rate| format!("{} op/s", op_column(Some(rate)))),
+        most: most.map(|rate| format!("{} op/s", op_column(Some(rate)))),
         used_ratio: segment.utilisation_ratio,
         of: None,
     }

@@ -54,8 +54,13 @@ fn limit(first: &Limiting, entries: &[&Limiting]) -> String {
     match (first.relation, entries) {
         (Relation::OneOf, [_, _, ..]) => {
             let each = |entry: &&Limiting| format!("{} ({})", noun(entry), percent(entry.confidence));
-            let names: Vec<String> = entries.iter().map(each).collect();
-            format!("Limited by {}: the evidence does not distinguish them.", names.join(" or "))
+            // What limits beside any of them is no alternative to them.
+            let (beside, one_of): (Vec<&Limiting>, Vec<&Limiting>) =
+                entries.iter().partition(|entry| entry.relation == Relation::Joint);
+            let names: Vec<String> = one_of.iter().map(each).collect();
+            let beside: String =
+                beside.iter().map(|entry| format!(", together with {}", noun(entry))).collect();
+            format!("Limited by {}{beside}: the evidence does not distinguish them.", names.join(" or "))
         }
         (Relation::Joint, [_, _, ..]) => {
             let names: Vec<String> = entries.iter().map(|entry| noun(entry)).collect();
