@@ -194,7 +194,7 @@ fn end_if_stuck(signal: i32) {
 fn left_behind() -> Vec<String> {
     let folders = match own_folder_paths() {
         Some(folders) => folders.iter().map(|folder| left_words(folder)).collect(),
-        None => vec!["a test folder may be left behind: `narrows clean` lists it".to_owned()],
+        None => vec!["a test folder may stay: `narrows clean` lists it".to_owned()],
     };
     let disks = uncleared_disks().unwrap_or_else(|| {
         vec!["test data may be left on a disk; the next run that may write there clears it".to_owned()]
@@ -217,7 +217,7 @@ fn stuck_words(signal: i32, record: Option<&Path>, left: Vec<String>) -> String 
 fn left_words(folder: &Path) -> String {
     let around = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     format!(
-        "test folder {} is left behind; once its storage answers, remove it with: {}",
+        "test folder {} stays; once its storage answers, remove it with: {}",
         folder.display(),
         clean_command(around)
     )
@@ -249,7 +249,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("narrows: stopped by SIGTERM"), "{text}");
         assert!(lines[1].ends_with("is in the record record"), "{text}");
-        assert!(lines[2].contains("/mnt/a/.narrows-1 is left behind"), "{text}");
+        assert!(lines[2].contains("/mnt/a/.narrows-1 stays"), "{text}");
         assert!(lines[2].ends_with("narrows clean /mnt/a --remove"), "{text}");
         assert!(lines[3].ends_with("narrows clean . --remove"), "{text}");
         let text = unread_words(SIGTERM, Some(Path::new("record")), vec!["test folder a: busy".to_owned()]);

@@ -124,7 +124,7 @@ impl RunExecutor<'_> {
         recording.progress.end();
         say_loss(console, &site.peer_loss);
         for problem in left.iter().take(3) {
-            console.say(&format!("narrows: left behind: {problem}"));
+            console.say(&format!("narrows: not removed: {problem}"));
         }
         Ok(recording.end(outcome, &site.peer_loss, self.watch, console))
     }

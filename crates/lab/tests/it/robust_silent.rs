@@ -96,7 +96,7 @@ fn a_terminate_is_heeded_while_storage_answers_nothing() {
     let line = run.wait_for_line("stopped by SIGTERM", LATEST).unwrap();
     assert!(line.contains("does not answer"), "{line}");
     let name = folder.file_name().unwrap().to_str().unwrap();
-    run.wait_for_line(&format!("test folder served/{name} is left behind"), LATEST).unwrap();
+    run.wait_for_line(&format!("test folder served/{name} stays"), LATEST).unwrap();
     served.signal("-CONT");
     let status = run.wait(LATEST).unwrap();
     let stderr = run.stderr().unwrap();

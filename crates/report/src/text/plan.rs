@@ -20,7 +20,8 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
     let indent = Indent { first: "  ", rest: "    " };
     let mut out = style.paint(Paint::Heading, &format!("Load on {}", plan.target));
     out.push('\n');
-    for line in statement(plan) {
+    let lines = if style.detail { statement(plan) } else { short_statement(plan) };
+    for line in lines {
         out.push_str(&paragraph(&line, indent, style.width));
     }
     if !style.detail {
@@ -194,13 +195,53 @@ fn statement(plan: &Plan) -> Vec<String> {
     lines.extend(prefill(plan));
     lines.extend(scanned(plan));
     lines.push(format!("{} in flight at most, {rate}", counted(load.in_flight_max, "request")));
-    lines.push(if load.touches.is_empty() {
-        "uses no files".to_owned()
-    } else {
-        format!("uses only {}", load.touches.join(", "))
-    });
+    lines.push(touched(plan));
     lines.push(format!("seed {} of every random choice (--seed {0} repeats it)", plan.seed));
     lines
+}
+
+/// What is loaded, written and for how long, in as many lines as fit into a glance; of a study or a suite, whose loads its author
+/// chose, all of it.
+fn short_statement(plan: &Plan) -> Vec<String> {
+    let load = &plan.load;
+    if plan.study.is_some() || plan.suite.is_some() || plan.cells.is_empty() {
+        return statement(plan);
+    }
+    let mut lines = vec![format!(
+        "{}: {} of load, {} at most",
+        counted_len(plan.cells.len(), "cell"),
+        span(load.planned_ns),
+        span(plan.budget_ns)
+    )];
+    if !plan.skipped.is_empty() {
+        let because = most_frequent_reason(plan);
+        let because = because.trim_start_matches(", ");
+        lines.push(format!("{} left out, {because}", counted_len(plan.skipped.len(), "cell")));
+    }
+    let files = format!("files of at most {}", amount(load.file_bytes_max));
+    let prepared = match load.prefill_bytes {
+        Bytes(0) => String::new(),
+        _ => format!("; {} at most to prepare them", span(load.prefill_ns_max)),
+    };
+    match load.write_bytes_max {
+        _ if load.file_bytes_max == Bytes(0) => {}
+        None => lines.push(format!("{files}, writes limited only by time{prepared}")),
+        Some(Bytes(0)) => {
+            lines.push(format!("{files}, of which no byte is written while measuring{prepared}"))
+        }
+        Some(most) => lines.push(format!("writes at most {} to {files}{prepared}", amount(most))),
+    }
+    lines.extend(scanned(plan));
+    lines.push(format!("{} in flight at most, {}", counted(load.in_flight_max, "request"), rate(plan)));
+    lines.push(touched(plan));
+    lines
+}
+
+fn touched(plan: &Plan) -> String {
+    match plan.load.touches.as_slice() {
+        [] => "uses no files".to_owned(),
+        touches => format!("uses only {}", touches.join(", ")),
+    }
 }
 
 fn cells(plan: &Plan, style: &Style) -> String {
