@@ -81,6 +81,8 @@ pub enum ExtrapolationMethod {
     Law,
     /// A closed network of queues with measured demands: mean value analysis below, asymptotic bounds above.
     Network,
+    /// A closed network of queues with measured demands that has windows or stripes: simulated below, asymptotic bounds above.
+    Simulation,
 }
 
 /// Why there are no rates.
@@ -120,4 +122,18 @@ pub struct ExtrapolatedRate {
     pub full: Option<Segment>,
     /// The rate that was measured with so many clients; `None` where none was.
     pub measured: Option<f64>,
+    /// Of writes that memory acknowledges, the rate once it is full, by simulation; `None` of others, and where it never fills.
+    pub after_full: Option<FullMemoryRate>,
+}
+
+/// The rate of writes once the memory that acknowledges them is full.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FullMemoryRate {
+    /// The rate of all clients.
+    pub rate: f64,
+    /// The interval that has a measured rate 95 times in 100.
+    pub interval: Interval,
+    /// Seconds after which it is full at the latest: all memory that was available, at the rate that memory grows by; `None`
+    /// where the record does not have the memory.
+    pub full_after_s_max: Option<f64>,
 }

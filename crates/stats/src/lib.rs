@@ -30,6 +30,7 @@ pub mod regression;
 pub mod resample;
 pub mod saturation;
 pub mod scaling;
+pub mod simulation;
 pub mod steady;
 pub mod student_t;
 

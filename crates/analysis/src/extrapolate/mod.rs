@@ -1,14 +1,17 @@
 //! Rates of more clients than were measured, with intervals, or why the record leaves them open.
 //!
-//! Past the knee the points themselves are extrapolated; before it only a network of measured demands can be. Not here: the
-//! curve and its law, which are `scaling`'s.
+//! Past the knee the points themselves are extrapolated; before it only a network of measured demands can be, which is
+//! simulated where it has what mean value analysis cannot express. Not here: the curve and its law, which are `scaling`'s.
 
+mod after_full;
+mod features;
 mod network;
 mod past_knee;
 mod stations;
 
 use crate::scaling::Curve;
 use crate::text;
+use after_full::WriteMemory;
 use narrows_model::Summary;
 use narrows_model::extrapolation::{
     EXTRAPOLATION_SCHEMA, ExtrapolatedRate, ExtrapolatedStage, Extrapolation, ExtrapolationMethod,
@@ -82,7 +85,10 @@ fn load(summary: &Summary, curve: &Curve<'_>, request: &ExtrapolationRequest) ->
         rates: Vec::new(),
     };
     match computed {
-        Ok(computed) => {
+        Ok(mut computed) => {
+            if let Some(memory) = WriteMemory::new(summary, curve, &request.changes) {
+                memory.add_to(&mut computed, curve, request);
+            }
             load.method = Some(computed.method);
             (load.rates, load.stages, load.assumptions) =
                 (computed.rates, computed.stages, computed.assumptions);
@@ -102,7 +108,7 @@ fn computed(
     let is_past_knee = saturation.as_ref().is_some_and(|found| found.state == SaturationState::Reached);
     match saturation.filter(|_| is_past_knee && !request.is_changed()) {
         Some(found) => past_knee::rates(summary, curve, &found, request),
-        None => network::rates(curve, stations, request),
+        None => network::rates(summary, curve, stations, request),
     }
 }
 
@@ -138,6 +144,7 @@ fn rate_of(
             method: "extrapolation".to_owned(),
         },
         full: None,
+        after_full: None,
         measured: measured.map(|cell| curve.rate(cell)),
     }
 }

@@ -1,7 +1,8 @@
 //! The stages that all clients share, as stations of a network: what each sustains, by cuts that bind and CPU counters.
 
+use super::after_full::is_absorbed;
 use super::refusal;
-use crate::scaling::{Curve, StageCeiling, stage_ceilings};
+use crate::scaling::{BYTES_UNIT, Curve, StageCeiling, stage_ceilings};
 use crate::view::SummaryView;
 use narrows_model::counters::Role;
 use narrows_model::extrapolation::{ExtrapolatedStage, ExtrapolationRefusal, StageChange};
@@ -31,13 +32,21 @@ pub(super) struct Stations {
     unbound: Vec<StageCeiling>,
     /// Whether the storage at the end of the path was measured by itself.
     has_end: bool,
+    /// Whether memory is that end: it acknowledges the writes, and the device has them later.
+    is_absorbed: bool,
 }
 
 impl Stations {
     /// Those of the path of `curve`.
     pub(super) fn new(summary: &Summary, curve: &Curve<'_>) -> Self {
         let view = SummaryView::new(summary);
-        let is_on_path = |one: &StageCeiling| one.cut != Cut::NetworkStream || !view.loopback();
+        let is_memory = summary.target.to_string().ends_with("/memory");
+        let is_absorbed = !is_memory && is_absorbed(curve);
+        let is_on_path = |one: &StageCeiling| match one.segment {
+            Segment::NetworkBandwidth => !view.loopback(),
+            Segment::DeviceBandwidth => !is_absorbed,
+            _ => true,
+        };
         let ceilings: Vec<StageCeiling> =
             stage_ceilings(summary, curve).into_iter().filter(is_on_path).collect();
         let (bound, unbound): (Vec<StageCeiling>, Vec<StageCeiling>) =
@@ -45,11 +54,16 @@ impl Stations {
         let mut known: Vec<PathStation> = bound.iter().map(of_cut).collect();
         known
             .extend([Role::Client, Role::Server].into_iter().filter_map(|role| of_cpu(summary, curve, role)));
-        let is_memory = summary.target.to_string().ends_with("/memory");
-        let has_end = is_memory || bound.iter().any(|one| one.segment == Segment::DeviceBandwidth);
+        let is_end = |one: &StageCeiling| match one.segment {
+            // What acknowledges is behind these.
+            Segment::NetworkBandwidth | Segment::ServerProtocol => is_absorbed,
+            segment => segment == Segment::DeviceBandwidth,
+        };
+        let has_end = is_memory || bound.iter().any(is_end);
         // The server's memory is on the way to its device: without a ceiling of its own it adds nothing that others lack.
-        let unbound = unbound.into_iter().filter(|one| one.cut != Cut::ServerMemory).collect();
-        Self { known, unbound, has_end }
+        let is_open = |one: &StageCeiling| is_absorbed || one.cut != Cut::ServerMemory;
+        let unbound = unbound.into_iter().filter(is_open).collect();
+        Self { known, unbound, has_end, is_absorbed }
     }
 
     /// The stations as an extrapolation shows them.
@@ -73,8 +87,11 @@ impl Stations {
             ));
         }
         if !self.has_end {
+            let end = if self.is_absorbed { "memory, which acknowledges the writes," } else { "the device" };
             return Err(refusal(
-                "the rate still grows with the clients, and what the device sustains was not measured by itself",
+                &format!(
+                    "the rate still grows with the clients, and what {end} sustains was not measured by itself"
+                ),
                 "measure with more clients (narrows scale --clients), until the rate stops to grow",
             ));
         }
@@ -89,6 +106,8 @@ impl Stations {
         let mut changed = self.clone();
         for change in changes {
             let (segment, text) = match change {
+                // They have the writes after they are acknowledged.
+                StageChange::Disks(_) if self.is_absorbed => continue,
                 StageChange::Disks(_) => (Segment::DeviceBandwidth, "disks"),
                 StageChange::Link(_) => (Segment::NetworkBandwidth, "link"),
                 StageChange::ServerCpu(_) => (Segment::ServerCpu, "server-cpu"),
@@ -142,7 +161,7 @@ fn of_cpu(summary: &Summary, curve: &Curve<'_>, role: Role) -> Option<PathStatio
     let demand_s = cpu.service_demand_s_per_op.filter(|demand| *demand > 0.0)?;
     let host = summary.hosts.iter().find(|host| host.roles.contains(&role))?;
     let cpus = host_cpus(&host.inventory.host).max(cpu.capacity_cpus);
-    let per_op = if curve.unit == "B/s" { last.block_bytes.as_f64() } else { 1.0 };
+    let per_op = if curve.unit == BYTES_UNIT { last.block_bytes.as_f64() } else { 1.0 };
     let segment = if role == Role::Client { Segment::ClientCpu } else { Segment::ServerCpu };
     Some(PathStation {
         segment,

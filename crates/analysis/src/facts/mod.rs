@@ -19,4 +19,4 @@ pub(crate) use network::TravelTime;
 pub(crate) use path::{is_behind_daemon, is_on_memory, path_or_only, path_to};
 pub(crate) use settings::CellSettings;
 pub use sharing::Sharing;
-pub(crate) use stripe_members::StripeMembers;
+pub(crate) use stripe_members::{StripeMembers, is_at};

@@ -57,7 +57,7 @@ impl<'a> StripeMembers<'a> {
 }
 
 /// Whether a cut's target is that of a member, whatever the layer that it is cut at.
-fn is_at(target: &Target, member: &Target) -> bool {
+pub(crate) fn is_at(target: &Target, member: &Target) -> bool {
     let endpoint = |target: &Target| target.at_layer(Layer::Disk);
     target == member || endpoint(member).is_some_and(|place| endpoint(target) == Some(place))
 }

@@ -10,6 +10,8 @@ use narrows_stats::scaling::{ScalingParameters, ScalingPoint};
 
 /// The factor of a study that varies the clients.
 const CLIENTS: &str = "clients";
+/// The unit of a load that moves bytes.
+pub(crate) const BYTES_UNIT: &str = "B/s";
 
 /// One load by several numbers of clients.
 #[derive(Debug)]
@@ -34,7 +36,7 @@ impl<'a> Curve<'a> {
     /// `None` for fewer than two numbers of clients with a rate, for cuts, and for a load that something paces.
     fn new(cells: Vec<&'a CellSummary>) -> Option<Self> {
         let moves_bytes = cells.iter().any(|cell| cell.rate_bytes_per_s.is_some_and(|rate| rate.0 > 0.0));
-        let unit = if moves_bytes { "B/s" } else { "1/s" };
+        let unit = if moves_bytes { BYTES_UNIT } else { "1/s" };
         let mut curve = Self { cells, unit };
         let is_whole = curve.cells.iter().all(|cell| is_unbounded(cell) && cell.cut == Cut::Path);
         curve.cells = std::mem::take(&mut curve.cells)
@@ -97,7 +99,7 @@ impl<'a> Curve<'a> {
             clients: cell.clients,
             cell: cell.id.clone(),
             rate: total,
-            interval: cell.interval.clone().filter(|_| self.unit == "B/s"),
+            interval: cell.interval.clone().filter(|_| self.unit == BYTES_UNIT),
             bracket: several.and_then(|spread| bracket(cell, self.unit, spread.sum)),
             client_rate_mean: total / clients,
             client_rate_min: several.map(|spread| spread.min),
@@ -111,7 +113,11 @@ impl<'a> Curve<'a> {
 }
 
 fn rate(cell: &CellSummary, unit: &str) -> Option<f64> {
-    if unit == "B/s" { cell.rate_bytes_per_s.map(|rate| rate.0) } else { cell.ops_per_s.map(|rate| rate.0) }
+    if unit == BYTES_UNIT {
+        cell.rate_bytes_per_s.map(|rate| rate.0)
+    } else {
+        cell.ops_per_s.map(|rate| rate.0)
+    }
 }
 
 fn client_rate(client: &ClientSummary, unit: &str) -> Option<f64> {
@@ -119,7 +125,7 @@ fn client_rate(client: &ClientSummary, unit: &str) -> Option<f64> {
 }
 
 fn amount(client: &ClientSummary, unit: &str) -> f64 {
-    if unit == "B/s" { client.bytes.as_f64() } else { client.ops as f64 }
+    if unit == BYTES_UNIT { client.bytes.as_f64() } else { client.ops as f64 }
 }
 
 /// What all bytes over the longest time and the sum of rates leave open; `None` where clients ended together.

@@ -8,8 +8,8 @@ mod curve;
 mod law;
 mod stage;
 
-pub(crate) use ceiling::{StageCeiling, stage_ceilings};
-pub(crate) use curve::Curve;
+pub(crate) use ceiling::{StageCeiling, member_ceilings, stage_ceilings};
+pub(crate) use curve::{BYTES_UNIT, Curve};
 
 use narrows_model::Summary;
 use narrows_model::summary::Scaling;

@@ -1,7 +1,7 @@
 //! Whether what all clients share is full: with the fewest clients already, with many, or not yet.
 
-use super::Curve;
 use super::ceiling::{StageCeiling, stage_ceilings};
+use super::{BYTES_UNIT, Curve};
 use crate::text;
 use crate::thresholds::{CPU_FULL_RATIO, FULL_RATIO};
 use crate::view::SummaryView;
@@ -156,5 +156,5 @@ fn evidence(
 /// The rate of a cell in words.
 fn rate_text(curve: &Curve<'_>, cell: &CellSummary) -> String {
     let rate = curve.rate(cell);
-    if curve.unit == "B/s" { text::storage_rate(rate) } else { text::op_rate(rate) }
+    if curve.unit == BYTES_UNIT { text::storage_rate(rate) } else { text::op_rate(rate) }
 }

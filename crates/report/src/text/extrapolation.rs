@@ -6,8 +6,8 @@ use super::Style;
 use super::table::{Align, TextTable};
 use super::units::{NO_FIGURE, counted};
 use super::wrap::{Indent, paragraph};
-use narrows_model::extrapolation::{Extrapolation, ExtrapolationMethod, LoadExtrapolation};
-use narrows_model::quantity::{op_rate, percent, storage_rate};
+use narrows_model::extrapolation::{ExtrapolatedRate, Extrapolation, ExtrapolationMethod, LoadExtrapolation};
+use narrows_model::quantity::{op_rate, percent, seconds, storage_rate};
 
 const HANGING: Indent<'static> = Indent { first: "  ", rest: "    " };
 
@@ -43,6 +43,10 @@ fn section(load: &LoadExtrapolation, style: &Style) -> String {
         Some(ExtrapolationMethod::Network) => {
             "By a network of queues with the measured ceilings: mean value analysis below, asymptotic bounds above."
         }
+        Some(ExtrapolationMethod::Simulation) => {
+            "By a simulation of the network of queues with the measured ceilings, its windows and stripes, below; \
+             asymptotic bounds above."
+        }
         None => "",
     };
     out.push_str(&paragraph(method, HANGING, style.width));
@@ -52,14 +56,34 @@ fn section(load: &LoadExtrapolation, style: &Style) -> String {
             format!("{} sustains {}{each} ({})", stage.segment, rate_text(load, stage.ceiling), stage.source);
         out.push_str(&paragraph(&text, Indent { first: "    ", rest: "      " }, style.width));
     }
+    if let Some(text) = load.rates.iter().rev().find_map(|rate| full_memory(load, rate)) {
+        out.push_str(&paragraph(&text, HANGING, style.width));
+    }
     for assumption in &load.assumptions {
         out.push_str(&paragraph(&format!("Assumed: {assumption}."), HANGING, style.width));
     }
     out
 }
 
+/// What the rate of full memory is uncertain by, and when memory is full.
+fn full_memory(load: &LoadExtrapolation, rate: &ExtrapolatedRate) -> Option<String> {
+    let full = rate.after_full.as_ref()?;
+    let clients = counted(u64::from(rate.clients), "client");
+    let servers = match rate.servers {
+        1 => String::new(),
+        several => format!(" with {several} servers"),
+    };
+    let (low, high) = (rate_text(load, full.interval.low), rate_text(load, full.interval.high));
+    let rates = format!("{clients}{servers} then have {low} to {high}, by simulation");
+    Some(match full.full_after_s_max {
+        Some(after_s) => format!("Memory is full after {} at the latest; {rates}.", seconds(after_s)),
+        None => format!("When memory is full is not known; {rates}."),
+    })
+}
+
 fn table(load: &LoadExtrapolation) -> TextTable {
     let has_servers = load.rates.iter().any(|rate| rate.servers != 1);
+    let has_full = load.rates.iter().any(|rate| rate.after_full.is_some());
     let mut heads = vec![("clients", Align::Right)];
     heads.extend(has_servers.then_some(("servers", Align::Right)));
     heads.extend([
@@ -69,8 +93,9 @@ fn table(load: &LoadExtrapolation) -> TextTable {
         ("+/-", Align::Right),
         ("each", Align::Right),
         ("measured", Align::Right),
-        ("full", Align::Left),
     ]);
+    heads.extend(has_full.then_some(("memory full", Align::Right)));
+    heads.push(("full", Align::Left));
     let mut table = TextTable::new(&heads);
     for rate in &load.rates {
         let mut row = vec![rate.clients.to_string().into()];
@@ -83,8 +108,12 @@ fn table(load: &LoadExtrapolation) -> TextTable {
             half.into(),
             rate_text(load, rate.rate / f64::from(rate.clients)).into(),
             rate.measured.map_or_else(String::new, |measured| rate_text(load, measured)).into(),
-            rate.full.map_or_else(String::new, |segment| segment.to_string()).into(),
         ]);
+        row.extend(has_full.then(|| {
+            let full = rate.after_full.as_ref();
+            full.map_or_else(|| NO_FIGURE.to_owned(), |full| rate_text(load, full.rate)).into()
+        }));
+        row.push(rate.full.map_or_else(String::new, |segment| segment.to_string()).into());
         table.row(row);
     }
     table
