@@ -130,13 +130,16 @@ fn prefill(plan: &Plan) -> Option<String> {
         "prepares {} first, for at most {most}: on a slow path the files are smaller",
         amount(load.prefill_bytes)
     );
-    let beyond = load.planned_ns.saturating_add(load.prefill_ns_max) > plan.budget_ns;
-    let beyond = if beyond {
+    (load.prefill_bytes > Bytes(0)).then(|| text + beyond_budget(plan))
+}
+
+/// That preparing files may take the time of the last cells; empty where it cannot.
+fn beyond_budget(plan: &Plan) -> &'static str {
+    if plan.load.planned_ns.saturating_add(plan.load.prefill_ns_max) > plan.budget_ns {
         "; with the load that may exceed the budget, and the last cells are then not run"
     } else {
         ""
-    };
-    (load.prefill_bytes > Bytes(0)).then(|| text + beyond)
+    }
 }
 
 /// What is read to displace everything else from the caches, and how much where that is most; `None` where nothing is.
@@ -221,7 +224,7 @@ fn short_statement(plan: &Plan) -> Vec<String> {
     let files = format!("files of at most {}", amount(load.file_bytes_max));
     let prepared = match load.prefill_bytes {
         Bytes(0) => String::new(),
-        _ => format!("; {} at most to prepare them", span(load.prefill_ns_max)),
+        _ => format!("; {} at most to prepare them{}", span(load.prefill_ns_max), beyond_budget(plan)),
     };
     match load.write_bytes_max {
         _ if load.file_bytes_max == Bytes(0) => {}

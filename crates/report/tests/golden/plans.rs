@@ -13,12 +13,12 @@ fn a_plan_whose_preparation_may_pass_the_budget_says_so() {
     let mut plan = plan();
     let words =
         |plan: &Plan| text::plan(plan, &Style::default()).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words(&plan).contains("prepares 256 MiB first, for at most 2.50 s"), "{}", words(&plan));
+    assert!(words(&plan).contains("2.50 s at most to prepare them"), "{}", words(&plan));
     assert!(!words(&plan).contains("may exceed the budget"));
     plan.load.prefill_ns_max = Nanos(80_000_000_000);
-    assert!(words(&plan).contains("for at most 80.0 s") && words(&plan).contains("may exceed the budget"));
+    assert!(words(&plan).contains("80.0 s at most to prepare") && words(&plan).contains("may exceed the budget"));
     plan.load.prefill_bytes = Bytes(0);
-    assert!(!words(&plan).contains("prepares"));
+    assert!(!words(&plan).contains("prepare"));
 }
 
 #[test]
