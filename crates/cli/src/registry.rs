@@ -4,7 +4,9 @@
 //! The environment of the engine `s3` is read here, and nowhere else.
 
 use crate::Setup;
+use crate::exit::CommandFailure;
 use narrows_engines::EngineRegistry;
+use narrows_model::EngineId;
 use std::sync::OnceLock;
 
 static REGISTRY: OnceLock<EngineRegistry> = OnceLock::new();
@@ -25,6 +27,21 @@ pub(crate) fn prepare(setup: &Setup) {
     drop(REGISTRY.set(all));
 }
 
+/// The program that has `engine`, where this one has not.
+pub(crate) fn other_program(engine: EngineId) -> Option<&'static str> {
+    engine.declaration().only_in.filter(|_| !registry().has(engine))
+}
+
+/// Why a study that asks for one of these engines cannot be run by this program.
+pub(crate) fn refusal(mut engines: impl Iterator<Item = EngineId>) -> Option<CommandFailure> {
+    let missing = |engine: EngineId| Some((engine, other_program(engine)?));
+    let (engine, program) = engines.find_map(missing)?;
+    Some(CommandFailure::bad_input(format!(
+        "this study asks for the engine {engine}, which is in {program} alone: start `mpirun -np N {program} run STUDY` \
+         (docs/guide/mpi.md), or name another engine"
+    )))
+}
+
 #[cfg(not(feature = "s3"))]
 fn with_remote(registry: EngineRegistry) -> EngineRegistry {
     registry
@@ -32,7 +49,6 @@ fn with_remote(registry: EngineRegistry) -> EngineRegistry {
 
 #[cfg(feature = "s3")]
 fn with_remote(registry: EngineRegistry) -> EngineRegistry {
-    use narrows_model::EngineId;
     use narrows_remote::s3::S3Factory;
     let clock = std::sync::Arc::new(narrows_engines::MonotonicClock::new());
     let factory = S3Factory::new(s3_environment(), epoch_seconds, clock);

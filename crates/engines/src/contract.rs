@@ -230,6 +230,12 @@ pub trait Engine {
     /// When the engine can take no requests any more.
     fn queue(&mut self, requests: &[IoRequest]) -> Result<usize, EngineError>;
 
+    /// Whether it takes no more requests because another client of a load whose clients are in step has ended: this one then
+    /// ends too. Asked for where [`Engine::queue`] has taken nothing and nothing is in flight.
+    fn has_ended(&self) -> bool {
+        false
+    }
+
     /// Starts all requests queued so far.
     ///
     /// # Errors

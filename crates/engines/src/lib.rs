@@ -51,6 +51,10 @@ pub mod socket;
 pub mod stdio;
 pub mod stop;
 pub mod stripe;
+pub mod sync_count {
+    //! When a sync is due after writes, and how long each took by itself.
+    pub use crate::files::SyncCount;
+}
 pub mod uring;
 // new engine: module
 

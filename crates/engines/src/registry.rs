@@ -41,6 +41,7 @@ const FACTORIES: &[(EngineId, FactoryMaker)] = &[
     (EngineId::Nfs, FactoryMaker::Connecting(|| Arc::new(nfs::NfsFactory))),
     (EngineId::Iscsi, FactoryMaker::Connecting(|| Arc::new(iscsi::IscsiFactory))),
     (EngineId::S3, FactoryMaker::Added),
+    (EngineId::Mpiio, FactoryMaker::Added),
     // new engine: factory
 ];
 
@@ -92,6 +93,12 @@ impl EngineRegistry {
         self
     }
 
+    /// Whether it has a factory of `engine`.
+    #[must_use]
+    pub fn has(&self, engine: EngineId) -> bool {
+        self.factories.contains_key(&engine)
+    }
+
     fn with_factories(factory: impl Fn(FactoryMaker) -> Option<Arc<dyn EngineFactory>>) -> Self {
         let made = FACTORIES.iter().filter_map(|(engine, make)| Some((*engine, factory(*make)?)));
         Self { factories: made.collect() }
@@ -127,7 +134,10 @@ impl EngineRegistry {
                 Ok(Arc::new(StripeFactory::new(Arc::clone(factory))))
             }
             Some(factory) => Ok(Arc::clone(factory)),
-            None => refused(absent(target).to_owned()),
+            None => refused(match engine.declaration().only_in {
+                Some(program) => format!("the engine {engine} is in {program} alone"),
+                None => absent(target).to_owned(),
+            }),
         }
     }
 }
@@ -164,7 +174,8 @@ mod tests {
         let registry = EngineRegistry::for_user();
         for text in ["null:", "sim:disk", "/tmp", "tcp://h:7300/disk"] {
             for engine in target(text).engines() {
-                assert!(registry.factory(&target(text), Some(engine)).is_ok(), "{engine} of {text}");
+                let found = registry.factory(&target(text), Some(engine));
+                assert_eq!(found.is_ok(), engine.declaration().only_in.is_none(), "{engine} of {text}");
             }
         }
     }
@@ -192,6 +203,13 @@ mod tests {
     }
 
     #[test]
+    fn an_engine_of_another_program_is_refused_by_the_name_of_that_program() {
+        let error =
+            EngineRegistry::for_user().factory(&target("/tmp"), Some(EngineId::Mpiio)).err().unwrap();
+        assert!(error.to_string().contains("the engine mpiio is in narrows-mpi alone"), "{error}");
+    }
+
+    #[test]
     fn a_server_has_files_only_with_a_store_and_no_network() {
         let bare = EngineRegistry::confined(None);
         let error = bare.factory(&target("/tmp"), Some(EngineId::Uring)).err().unwrap();
@@ -199,7 +217,8 @@ mod tests {
         assert!(bare.factory(&target("tcp://h:7300/disk"), None).is_err());
         let folder = tempfile::tempdir().unwrap();
         let stored = EngineRegistry::confined(Some(File::open(folder.path()).unwrap().into()));
-        for engine in target("file:x").engines() {
+        let here = |engine: &EngineId| engine.declaration().only_in.is_none();
+        for engine in target("file:x").engines().into_iter().filter(here) {
             let factory = stored.factory(&target("file:x"), Some(engine)).unwrap();
             assert!(factory.capabilities(&target("/etc/passwd")).is_err(), "{engine} leaves its folder");
         }

@@ -257,8 +257,8 @@ impl FromStr for Target {
             }
             "block" => Err(error("`block` is not a known scheme", &format!("write {}", block::FORM))),
             "mpiio" => Err(error(
-                "`mpiio:` is not supported by this version",
-                "mount it and give the path, or run `narrows serve` on the storage server and give tcp://HOST:PORT/disk",
+                "`mpiio:` is no scheme: MPI-IO is an engine of narrows-mpi",
+                "give the path, with engine = \"mpiio\" in a study that `mpirun -np N narrows-mpi run STUDY` starts",
             )),
             _ if rest.starts_with('/') && !rest.starts_with("//") => Err(error(
                 &format!("`{scheme}` is not a known scheme"),
@@ -405,7 +405,7 @@ mod tests {
     #[test]
     fn every_target_has_engines_of_which_the_first_is_its_default() {
         for (text, engines) in [
-            ("/srv", "psync uring mmap stdio objects"),
+            ("/srv", "psync uring mmap stdio objects mpiio"),
             ("blk:/dev/sda", "psync uring"),
             ("stripe:/a,/b", "psync uring mmap stdio objects"),
             ("stripe:tcp://a:1/disk,tcp://b:1/disk", "endpoint"),

@@ -2,6 +2,7 @@
 //!
 //! Not here: when it starts and stops, which is the cell's.
 
+use crate::engine::mpiio::{MpiioFile, MpiioOptions};
 use crate::engine::{EngineId, EngineOptions};
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
@@ -333,6 +334,18 @@ impl Workload {
             _ => self.engine_options = options,
         }
         Ok(())
+    }
+
+    /// Whether all clients access one file that is made for them, of which each has its part.
+    #[must_use]
+    pub fn shares_file(&self) -> bool {
+        MpiioOptions::from_workload(self).is_some_and(|options| options.file == MpiioFile::Shared)
+    }
+
+    /// Whether all clients make the same call at the same time, and so end after the same number of them.
+    #[must_use]
+    pub fn is_in_step(&self) -> bool {
+        MpiioOptions::from_workload(self).is_some_and(|options| options.are_in_step())
     }
 
     /// Whether requests differ in operation or size.

@@ -3,6 +3,10 @@
 //! Rank 0 runs the command; all others serve it. Not here: the command line, which is the library's of `narrows`.
 
 mod collective;
+mod constants;
+mod engine;
+mod failure;
+mod file;
 mod gathered;
 mod handshake;
 mod identity;
@@ -12,11 +16,14 @@ mod own_client;
 mod ranks;
 mod raw;
 mod tree;
+mod view;
 
 use collective::CollectiveEnd;
+use engine::MpiioFactory;
 use handshake::MpiJob;
 use messenger::{MessengerHandle, Start};
 use narrows::{RankJob, Setup};
+use narrows_model::EngineId;
 use narrows_run::client_process::ClientOrder;
 use own_client::OwnClient;
 use ranks::RankCoordinator;
@@ -39,8 +46,8 @@ fn main() -> ExitCode {
         Ok(messenger) => messenger,
         Err(problem) => return fail(&problem, COULD_NOT_RUN),
     };
-    let job: MpiJob = match job.recv() {
-        Ok(Ok(Start::Job(job))) => job,
+    let (job, io_ranks) = match job.recv() {
+        Ok(Ok(Start::Job(job, io_ranks))) => (job, io_ranks),
         Ok(Ok(Start::Ended(end))) => {
             messenger.join();
             return show(&end);
@@ -53,22 +60,22 @@ fn main() -> ExitCode {
         }
         Err(_) => return fail("the thread that makes the calls of MPI has ended", COULD_NOT_RUN),
     };
+    let setup = Setup::default().with_engine(EngineId::Mpiio, Arc::new(MpiioFactory::new(io_ranks)));
     if job.rank > 0 {
-        return serve(messenger, inbox);
+        return serve(&setup, messenger, inbox);
     }
     if job.ranks.len() < 2 {
-        let code = narrows::main_with(&Setup::default());
+        let code = narrows::main_with(&setup);
         messenger.finish();
         return code;
     }
-    lead(messenger, inbox, job)
+    lead(setup, messenger, inbox, job)
 }
 
 /// The life of rank 0: the command, with a client of its own beside it.
-fn lead(messenger: MessengerHandle, inbox: Receiver<ClientOrder>, job: MpiJob) -> ExitCode {
+fn lead(setup: Setup, messenger: MessengerHandle, inbox: Receiver<ClientOrder>, job: MpiJob) -> ExitCode {
     let coordinator = Arc::new(RankCoordinator::new(messenger.sender(), job.places));
-    let setup =
-        Setup::default().with_job(RankJob { ranks: job.ranks, coordinator: Arc::clone(&coordinator) as _ });
+    let setup = setup.with_job(RankJob { ranks: job.ranks, coordinator: Arc::clone(&coordinator) as _ });
     if let Err(problem) = own_client::start(setup.clone(), inbox, messenger.sender()) {
         messenger.abort(COULD_NOT_RUN);
         return fail(&problem, COULD_NOT_RUN);
@@ -84,12 +91,12 @@ fn lead(messenger: MessengerHandle, inbox: Receiver<ClientOrder>, job: MpiJob) -
 }
 
 /// The life of any other rank.
-fn serve(messenger: MessengerHandle, inbox: Receiver<ClientOrder>) -> ExitCode {
+fn serve(setup: &Setup, messenger: MessengerHandle, inbox: Receiver<ClientOrder>) -> ExitCode {
     // What ends the job is for rank 0, which asks all others to stop; the launcher kills those that do not end.
     if let Err(error) = narrows_sys::signals::block_ending_signals() {
         return fail(&error.to_string(), COULD_NOT_RUN);
     }
-    let served = own_client::serve(&Setup::default(), inbox, messenger.sender());
+    let served = own_client::serve(setup, inbox, messenger.sender());
     messenger.join();
     match served {
         Ok(()) => ExitCode::SUCCESS,

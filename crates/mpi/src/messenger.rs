@@ -1,10 +1,11 @@
-//! The one thread of a rank that makes calls of MPI: it sends and receives the messages of clients, enters the barriers at
+//! The thread of a rank that makes the calls of MPI, but for those of the engine `mpiio` on its files: it sends and receives the messages of clients, enters the barriers at
 //! which trials begin, and merges outputs.
 //!
 //! No call here waits for another rank, once the job has begun. Not here: what a lost rank means, which rank 0's coordinator
 //! decides.
 
 use crate::collective::{self, CollectiveEnd};
+use crate::engine::IoRanks;
 use crate::handshake::{self, JobRefusal, MpiJob};
 use crate::message::{LocalMessage, RankMessage, TAG};
 use crate::own_client::OwnClient;
@@ -39,8 +40,8 @@ const FLUSH_PAUSE_NS: u64 = 200_000;
 
 /// How a job begins.
 pub(crate) enum Start {
-    /// With a command, which rank 0 runs.
-    Job(MpiJob),
+    /// With a command, which rank 0 runs, and the ranks for calls on files.
+    Job(MpiJob, IoRanks),
     /// With a suite that all ranks have run together, and which has ended.
     Ended(CollectiveEnd),
 }
@@ -88,8 +89,11 @@ impl MessengerHandle {
 }
 
 fn live(joined: &Sender<Result<Start, JobRefusal>>, own: OwnClient, inbox: &Receiver<LocalMessage>) {
-    // The thread that starts MPI is the one that may call it.
-    let Some((universe, threading)) = initialize_with_threading(Threading::Funneled) else {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    // Suites make their calls here; the engine `mpiio` makes its own beside them.
+    let wanted = if collective::is_wanted(&words) { Threading::Funneled } else { Threading::Multiple };
+    let Some((universe, threading)) = initialize_with_threading(wanted) else {
         let message = Some("MPI could not be started".to_owned());
         drop(joined.send(Err(JobRefusal { message, code: COULD_NOT_RUN })));
         return;
@@ -113,14 +117,20 @@ fn live(joined: &Sender<Result<Start, JobRefusal>>, own: OwnClient, inbox: &Rece
             return;
         }
     };
-    let words: Vec<String> =
-        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     if collective::is_wanted(&words) {
         let end = collective::run(&world, &words);
         drop(joined.send(Ok(Start::Ended(end))));
         return;
     }
     return_errors(&world);
+    let io_ranks = match IoRanks::new(&world, threading) {
+        Ok(io_ranks) => io_ranks,
+        Err(failure) => {
+            let message = (job.rank == 0).then_some(failure.text);
+            drop(joined.send(Err(JobRefusal { message, code: COULD_NOT_RUN })));
+            return;
+        }
+    };
     let facts = job.ranks.get(job.rank as usize);
     let mut messenger = Messenger {
         rank: job.rank,
@@ -139,7 +149,7 @@ fn live(joined: &Sender<Result<Start, JobRefusal>>, own: OwnClient, inbox: &Rece
         clock: Monotonic::new(),
         is_finished: false,
     };
-    if joined.send(Ok(Start::Job(job))).is_ok() {
+    if joined.send(Ok(Start::Job(job, io_ranks))).is_ok() {
         messenger.run(inbox);
     }
     // The client of this rank ends before MPI does.

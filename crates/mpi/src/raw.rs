@@ -86,7 +86,7 @@ impl StartedBarrier {
 
 /// Where a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RequestState {
+pub(crate) enum RequestState {
     /// It goes on, and its buffer is the library's.
     Pending,
     /// It is complete, and its buffer is this program's.
@@ -107,7 +107,7 @@ impl RequestState {
 }
 
 /// Where `request` is; one that is complete stays so, as the null request.
-fn state_of(request: &mut ffi::MPI_Request) -> RequestState {
+pub(crate) fn state_of(request: &mut ffi::MPI_Request) -> RequestState {
     let mut flag: c_int = 0;
     // SAFETY: the request is one that a call of this file has set, or the null request, which is complete; the status is
     // not asked for.

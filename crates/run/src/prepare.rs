@@ -18,9 +18,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 mod objects;
+mod sharing;
 mod sync;
 
 pub(crate) use objects::ObjectPrepareContext;
+use sharing::{SHARED_OBJECT, asked_of_object, part_of_each};
 
 /// Longest preparation of one object that is large enough to be used at all.
 const PREPARE_NS_MAX: u64 = narrows_model::plan::PREFILL_NS_MAX.0;
@@ -100,6 +102,9 @@ pub(crate) fn object_names(cell: &Cell, client_index: u32) -> Vec<String> {
     if cell.read_only || !cell.client_target(client_index).stores_objects() {
         return vec![String::new()];
     }
+    if cell.workload.shares_file() {
+        return vec![SHARED_OBJECT.to_owned()];
+    }
     let targets = target_count(cell);
     let others = (client_index % targets..cell.workload.clients.max(1)).step_by(targets as usize);
     others.map(object_name).collect()
@@ -132,15 +137,16 @@ impl PreparedObjects {
         if matches!(cell.workload.prefill, Prefill::Nothing | Prefill::Kept) {
             return self.leave_to_load(assignment, prepare);
         }
-        let mut smallest = cell.workload.file_bytes;
-        let needed = least_bytes(&cell.workload);
+        let asked = asked_of_object(&cell.workload);
+        let mut smallest = asked.file_bytes;
+        let needed = least_bytes(&asked);
         for (object_index, object) in (0..).zip(&assignment.objects) {
             let key = key_of(target, object);
             let made = self.objects.get(&key);
             let content =
                 cell.workload.verify.then(|| assignment.content_of(assignment.owner_of(object_index)));
             let bytes = match made {
-                Some(made) if content.is_none() && made.serves(&cell.workload) => made.bytes,
+                Some(made) if content.is_none() && made.serves(&asked) => made.bytes,
                 _ => {
                     let spec = filling_spec(assignment, object);
                     let began_ns = prepare.clock.now().0;
@@ -159,7 +165,8 @@ impl PreparedObjects {
             };
             smallest = smallest.min(bytes);
         }
-        Ok(if cell.workload.verify { whole_units(smallest) } else { smallest })
+        let each = part_of_each(&cell.workload, smallest);
+        Ok(if cell.workload.verify { whole_units(each) } else { each })
     }
 
     /// Readies the objects of a load that writes them itself: empty where it writes, looked up where it reads or
@@ -272,7 +279,7 @@ fn filling_spec(assignment: &Assignment, object: &str) -> OpenSpec {
     spec.objects = vec![object.to_owned()];
     spec.create = true;
     spec.laid_down = false;
-    let whole_bytes = assignment.cell.workload.file_bytes;
+    let whole_bytes = asked_of_object(&assignment.cell.workload).file_bytes;
     let file_bytes = if assignment.cell.workload.verify { whole_units(whole_bytes) } else { whole_bytes };
     spec.object_bytes = file_bytes;
     // Whatever the load will be like, it is filled by the target's own engine as fast as possible.

@@ -14,7 +14,7 @@ const THETA_MAX: f64 = 10.0;
 /// # Errors
 /// Which value it is and what it may be.
 pub(crate) fn check(cell: &Cell) -> Result<(), EngineError> {
-    let problem = problem(&cell.workload).or_else(|| objects_problem(cell));
+    let problem = problem(&cell.workload).or_else(|| objects_problem(cell)).or_else(|| sharing_problem(cell));
     match problem.or_else(|| crate::verify::problem(cell)) {
         None => Ok(()),
         Some(problem) => {
@@ -110,6 +110,30 @@ fn objects_problem(cell: &Cell) -> Option<String> {
     set.problem().or(broken)
 }
 
+/// Why clients cannot share a file, or make their calls together, in this cell.
+fn sharing_problem(cell: &Cell) -> Option<String> {
+    let (load, stop) = (&cell.workload, &cell.stop);
+    if load.shares_file() && !cell.more_targets.is_empty() {
+        return Some(
+            "clients that share one file load one target, and several targets were requested".to_owned(),
+        );
+    }
+    let bounds = [stop.ops_max, stop.bytes_max.map(|bytes| (bytes.0 / load.block_bytes.0.max(1)).max(1))];
+    let bound = bounds.into_iter().flatten().min().filter(|_| load.is_in_step())?;
+    let clients = u64::from(load.clients.max(1));
+    if !bound.is_multiple_of(clients) {
+        return Some(format!(
+            "{bound} operations of {clients} clients were requested; clients that make their calls together do the same number \
+             each: give a multiple (ops, bytes, or the length of a file that exists and is to be cold)"
+        ));
+    }
+    (stop.warm_up_ns.0 > 0).then(|| {
+        "a warm-up before a count was requested; clients that make their calls together cross its end at different calls, and \
+         would count different ones: omit one of both"
+            .to_owned()
+    })
+}
+
 /// Whether PostMark's one stream of random numbers decides all of the load.
 fn is_as_postmark(workload: &Workload, transacts: bool) -> bool {
     let is_drawn = transacts || matches!(workload.op, Op::Put | Op::Delete);
@@ -121,7 +145,7 @@ fn is_as_postmark(workload: &Workload, transacts: bool) -> bool {
 mod tests {
     use super::*;
     use narrows_model::workload::{BlockShare, OpShare};
-    use narrows_model::{Bytes, Nanos};
+    use narrows_model::{Bytes, Cut, EngineId, Nanos, Stop, Target};
 
     #[test]
     fn the_default_and_each_sound_value_can_be_loaded() {
@@ -153,6 +177,35 @@ mod tests {
             let problem = problem(&workload).unwrap();
             assert!(problem.contains(found), "{problem}");
         }
+    }
+
+    #[test]
+    fn clients_in_step_do_the_same_number_of_operations_each() {
+        let cell = |change: &dyn Fn(&mut Cell)| {
+            let mut workload = Workload { engine: Some(EngineId::Mpiio), clients: 4, ..Workload::default() };
+            workload.engine_options.set("calls", "collective");
+            let stop = Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None };
+            let mut cell = Cell::new(Cut::Path, "/a".parse::<Target>().unwrap(), workload, stop);
+            change(&mut cell);
+            sharing_problem(&cell)
+        };
+        assert_eq!(cell(&|_| ()), None);
+        assert_eq!(cell(&|cell| cell.stop.ops_max = Some(8)), None);
+        assert_eq!(cell(&|cell| cell.stop.bytes_max = Some(Bytes(16 << 10))), None);
+        assert_eq!(cell(&|cell| cell.stop.warm_up_ns = Nanos(1)), None, "time ends it for all");
+        let problem = |change: &dyn Fn(&mut Cell)| cell(change).unwrap();
+        assert!(problem(&|cell| cell.stop.ops_max = Some(9)).starts_with("9 operations of 4 clients"));
+        assert!(problem(&|cell| cell.stop.bytes_max = Some(Bytes(4096))).starts_with("1 operations"));
+        let counted = |cell: &mut Cell| (cell.stop.ops_max, cell.stop.warm_up_ns) = (Some(8), Nanos(1));
+        assert!(problem(&counted).starts_with("a warm-up"));
+        let several = |cell: &mut Cell| cell.more_targets = vec!["/b".parse().unwrap()];
+        assert!(problem(&several).contains("load one target"));
+        let alone = |cell: &mut Cell| {
+            several(cell);
+            cell.workload.engine_options.set("file", "own");
+            cell.stop.ops_max = Some(9);
+        };
+        assert_eq!(cell(&alone), None);
     }
 
     #[test]

@@ -40,6 +40,9 @@ fn limits(declared: &EngineDeclaration) -> Vec<(&'static str, String)> {
         ("in flight", format!("{} at most for each worker", declared.queue_depth_max)),
         ("direct access", direct),
     ];
+    if let Some(program) = declared.only_in {
+        entries.push(("only in", code(program)));
+    }
     if let Some(table) = &declared.options {
         let names: Vec<String> = table.options.iter().map(|option| code(option.name)).collect();
         entries.push(("options", format!("{} in `[workload.{}]`", names.join(", "), table.name)));

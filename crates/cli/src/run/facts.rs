@@ -1,7 +1,7 @@
 //! What the planner has to know of the machine: what each engine can do with each target, room, lengths.
 
 use super::sites::Sites;
-use crate::measurement;
+use crate::{measurement, registry};
 use narrows_engines::EngineFactory;
 use narrows_model::capabilities::{Capabilities, Support};
 use narrows_model::inventory::PathKind;
@@ -81,8 +81,12 @@ fn capabilities(target: &Target, engine: Option<EngineId>, sites: &Sites) -> Res
     if let Some(refusal) = sites.refusal(target) {
         return Err(refusal);
     }
+    if let Some(elsewhere) = engine.filter(|engine| registry::other_program(*engine).is_some()) {
+        // Only a plan is made here: it is that of the other program, as far as the declaration decides.
+        return Ok(elsewhere.declaration().capabilities());
+    }
     let probed = sites.probed(target);
-    let registry = crate::registry::registry();
+    let registry = registry::registry();
     let answer = registry
         .factory(&probed, engine)
         .and_then(|factory| EngineFactory::capabilities(factory.as_ref(), &probed));

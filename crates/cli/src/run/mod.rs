@@ -7,7 +7,7 @@ use crate::args::RunArguments;
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
 use crate::measurement::{self, OutputContext, Watch, random_u64};
-use crate::{fail_if, input, token};
+use crate::{fail_if, input, registry, token};
 pub(crate) use facts::{facts, facts_of};
 use narrows_model::Plan;
 use narrows_study::{Study, StudyProblems};
@@ -22,6 +22,10 @@ pub(crate) fn run(
     let context = OutputContext { output: &arguments.output, command, console };
     let watch = Watch::start(console)?;
     let study = study(arguments)?;
+    let engines = study.wanted().into_iter().filter_map(|(_, engine)| engine);
+    if let Some(refusal) = registry::refusal(engines).filter(|_| !arguments.output.plan) {
+        return Err(refusal);
+    }
     let seed = match arguments.seed.or(study.seed()) {
         Some(seed) => seed,
         None => random_u64()?,

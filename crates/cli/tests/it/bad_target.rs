@@ -52,7 +52,7 @@ fn a_record_that_cannot_be_made_is_refused_before_the_load_is_announced() {
 
 #[test]
 fn targets_of_other_versions_come_with_what_to_do_instead() {
-    refused(&["mpiio:x"], 2, &["mpiio:x", "is not supported by this version", "narrows serve"]);
+    refused(&["mpiio:x"], 2, &["mpiio:x", "an engine of narrows-mpi", "mpirun -np N narrows-mpi run STUDY"]);
 }
 
 #[test]

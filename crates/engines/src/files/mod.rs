@@ -41,7 +41,7 @@ pub use own_disks::{RemoteRemover, keep_disks, uncleared_disks};
 pub(crate) use own_disks::{clear_disk, forget_disk, note_disk};
 pub use owner::{OwnerProcess, OwnerState};
 pub(crate) use single::{Perform, SingleEngine, SingleFlight};
-pub(crate) use sync_count::SyncCount;
+pub use sync_count::SyncCount;
 
 /// The files that an engine may access.
 #[derive(Debug, Clone, Default)]

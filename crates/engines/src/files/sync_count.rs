@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Counts writes up to the next sync, and times the syncs.
 #[derive(Debug)]
-pub(crate) struct SyncCount {
+pub struct SyncCount {
     /// Writes from one sync to the next; `None` where none is asked for.
     every: Option<u32>,
     writes_since: u32,
@@ -31,7 +31,8 @@ impl std::fmt::Debug for SyncTimes {
 
 impl SyncCount {
     /// For `policy`, timed by `clock`; syncs of other policies are not by count.
-    pub(crate) fn new(policy: SyncPolicy, clock: &Arc<dyn Clock>) -> Self {
+    #[must_use]
+    pub fn new(policy: SyncPolicy, clock: &Arc<dyn Clock>) -> Self {
         let every = match policy {
             SyncPolicy::Every(count) => Some(count.max(1)),
             _ => None,
@@ -41,12 +42,13 @@ impl SyncCount {
     }
 
     /// When a sync starts now.
-    pub(crate) fn started(&self) -> Tick {
+    #[must_use]
+    pub fn started(&self) -> Tick {
         self.times.as_ref().map_or(Tick(0), |times| times.clock.now())
     }
 
     /// Notes that a sync that started at `from` has ended.
-    pub(crate) fn ended(&mut self, from: Tick) {
+    pub fn ended(&mut self, from: Tick) {
         if let Some(times) = &mut self.times {
             let taken_ns = times.clock.now().0.saturating_sub(from.0);
             times.each.record(taken_ns);
@@ -54,7 +56,7 @@ impl SyncCount {
     }
 
     /// Executes a sync and times it, also one that fails.
-    pub(crate) fn time<T>(&mut self, sync: impl FnOnce() -> T) -> T {
+    pub fn time<T>(&mut self, sync: impl FnOnce() -> T) -> T {
         let from = self.started();
         let done = sync();
         self.ended(from);
@@ -62,12 +64,13 @@ impl SyncCount {
     }
 
     /// The times of all syncs; `None` where none are asked for.
-    pub(crate) fn times(&self) -> Option<&Histogram> {
+    #[must_use]
+    pub fn times(&self) -> Option<&Histogram> {
         self.times.as_ref().map(|times| &times.each)
     }
 
     /// Counts a write and returns whether a sync is due after it.
-    pub(crate) fn is_due_after_write(&mut self) -> bool {
+    pub fn is_due_after_write(&mut self) -> bool {
         let Some(every) = self.every else { return false };
         self.writes_since += 1;
         if self.writes_since < every {

@@ -31,6 +31,8 @@ pub struct EngineDeclaration {
     pub write_completion: Completion,
     /// Options that a study may set; `None` where there are none.
     pub options: Option<OptionTable>,
+    /// The program that has it, where plain `narrows` does not; studies are read and planned by all.
+    pub only_in: Option<&'static str>,
     /// How its protocol shows where a path narrows, with nothing of ours on the server; `None` where it does not.
     pub probe: Option<ProtocolProbe>,
     /// Settings that do not go together with this engine, beyond what follows from the fields above.

@@ -25,6 +25,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
     stores_data: true,
     write_completion: Completion::InServerMemory,
     options: None,
+    only_in: None,
     probe: None,
     clashes: &[],
 };

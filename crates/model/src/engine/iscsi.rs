@@ -107,6 +107,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
             },
         ],
     }),
+    only_in: None,
     probe: Some(ProtocolProbe {
         round_trip: "NOP-Out",
         commit: "SYNCHRONIZE CACHE",

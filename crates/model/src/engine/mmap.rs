@@ -27,6 +27,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
     stores_data: true,
     write_completion: Completion::InPageCache,
     options: None,
+    only_in: None,
     probe: None,
     clashes: &[],
 };

@@ -15,6 +15,7 @@ mod option;
 pub mod endpoint;
 pub mod iscsi;
 pub mod mmap;
+pub mod mpiio;
 pub mod nfs;
 pub mod null;
 pub mod objects;
@@ -74,6 +75,7 @@ engines! {
     Nfs = nfs, "An NFS server, without a mount.";
     Iscsi = iscsi, "A logical unit of an iSCSI target, without a block device.";
     S3 = s3, "Objects of a bucket.";
+    Mpiio = mpiio, "MPI-IO by the ranks of a job.";
     // new engine: name
 }
 

@@ -70,6 +70,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
             },
         ],
     }),
+    only_in: None,
     probe: Some(ProtocolProbe {
         round_trip: "NULL",
         commit: "COMMIT",

@@ -35,6 +35,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
     stores_data: false,
     write_completion: Completion::Nothing,
     options: None,
+    only_in: None,
     probe: None,
     clashes: &[],
 };

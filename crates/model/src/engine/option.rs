@@ -52,6 +52,8 @@ pub enum OptionKind {
         /// The most.
         max: u64,
     },
+    /// A text of one line that is not empty.
+    Text,
     /// A duration, stored in nanoseconds.
     Duration {
         /// The least, in nanoseconds.

@@ -49,6 +49,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
             },
         ],
     }),
+    only_in: None,
     probe: None,
     clashes: &[EngineClash {
         code: "position_of_vectors",

@@ -55,6 +55,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
             },
         ],
     }),
+    only_in: None,
     probe: Some(ProtocolProbe {
         round_trip: "HEAD",
         commit: "",

@@ -24,6 +24,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
     stores_data: false,
     write_completion: Completion::Simulated,
     options: None,
+    only_in: None,
     probe: None,
     clashes: &[],
 };

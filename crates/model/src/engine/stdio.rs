@@ -58,6 +58,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
             },
         ],
     }),
+    only_in: None,
     probe: None,
     clashes: &[EngineClash {
         code: "verify_in_streams",

@@ -44,6 +44,7 @@ fn values(kind: OptionKind) -> Vec<Value> {
         OptionKind::Flag => vec![true.into(), false.into()],
         OptionKind::Choice(names) => names.iter().map(|name| (*name).into()).collect(),
         OptionKind::Count { min, max } | OptionKind::Size { min, max } => vec![min.into(), max.into()],
+        OptionKind::Text => vec!["words".into()],
         OptionKind::Duration { min_ns, max_ns } => vec![min_ns.into(), max_ns.into()],
     }
 }

@@ -64,6 +64,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
             },
         ],
     }),
+    only_in: None,
     probe: None,
     clashes: &[EngineClash {
         code: "polling_without_direct",

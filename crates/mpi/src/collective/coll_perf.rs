@@ -4,11 +4,12 @@
 //! `coll_perf.c` of ROMIO: the array, the untimed pass before, what is timed, and the output lines. Sizes are counted in 64
 //! bits. Each integer is its index in the array, so that the file can be checked by any program.
 
-use super::darray::{FileView, block, grid};
-use super::file::{MpiFile, MpiOpenMode, RankTransfer};
+use super::darray::{block, grid};
 use super::room::{check_costs, check_length, check_room};
 use super::{SuiteFailure, SuiteOutput, any, folder_of, hint, step};
+use crate::file::{MpiFile, MpiOpenMode, RankTransfer};
 use crate::gathered::{agreed, gathered};
+use crate::view::{ArrayElement, FileView, RankPosition};
 use clap::Args;
 use mpi::collective::CommunicatorCollectives as _;
 use mpi::topology::{Communicator as _, SimpleCommunicator};
@@ -118,7 +119,8 @@ fn check_place(world: &SimpleCommunicator, path: &Path) -> Result<(), SuiteFailu
 
 fn part(world: &SimpleCommunicator, sizes: ArraySizes) -> Result<Part, String> {
     let grid = grid(world.size())?;
-    let view = FileView::of_block(world.rank(), world.size(), sizes.0, grid)?;
+    let position = RankPosition { rank: world.rank(), count: world.size() };
+    let view = FileView::from_grid(position, sizes.0, grid, ArrayElement::Integer)?;
     let wide = sizes.wide();
     let places = block(
         u64::try_from(world.rank()).unwrap_or_default(),

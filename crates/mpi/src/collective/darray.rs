@@ -1,8 +1,6 @@
-//! A three-dimensional array of integers, distributed over all ranks in blocks, and the part of a file that a rank has of it.
+//! A three-dimensional array, distributed over all ranks in blocks.
 
-use super::constants::constant;
-use mpi::ffi;
-use std::mem::MaybeUninit;
+use crate::view::grid_of_ranks;
 use std::os::raw::c_int;
 
 /// Dimensions of the array.
@@ -14,10 +12,8 @@ const DIMENSIONS: usize = 3;
 /// When the library refuses.
 pub(super) fn grid(rank_count: c_int) -> Result<[c_int; DIMENSIONS], String> {
     let mut dims = [0; DIMENSIONS];
-    let dimensions = constant(DIMENSIONS)?;
-    // SAFETY: there is room for three numbers, all zero, which the call sets.
-    let outcome = unsafe { ffi::MPI_Dims_create(rank_count, dimensions, dims.as_mut_ptr()) };
-    if outcome == 0 { Ok(dims) } else { Err(format!("MPI_Dims_create failed (error {outcome})")) }
+    grid_of_ranks(rank_count, &mut dims)?;
+    Ok(dims)
 }
 
 /// The block of one rank along each dimension: its first index and its length.
@@ -35,63 +31,6 @@ pub(super) fn block(
         let from = (places[dimension] * usual).min(sizes[dimension]);
         (from, usual.min(sizes[dimension] - from))
     })
-}
-
-/// What of the file one rank sees.
-pub(super) struct FileView {
-    kind: ffi::MPI_Datatype,
-}
-
-impl FileView {
-    /// The block of `rank` in an array of `sizes` in the order of C.
-    ///
-    /// # Errors
-    /// When the library refuses.
-    pub(super) fn of_block(
-        rank: c_int,
-        rank_count: c_int,
-        sizes: [c_int; DIMENSIONS],
-        grid: [c_int; DIMENSIONS],
-    ) -> Result<Self, String> {
-        let distributions = [constant(ffi::MPI_DISTRIBUTE_BLOCK)?; DIMENSIONS];
-        let arguments = [constant(ffi::MPI_DISTRIBUTE_DFLT_DARG)?; DIMENSIONS];
-        let (dimensions, order) = (constant(DIMENSIONS)?, constant(ffi::MPI_ORDER_C)?);
-        let mut kind = MaybeUninit::uninit();
-        // SAFETY: each list has as many numbers as there are dimensions, and the handle is written by the call.
-        let outcome = unsafe {
-            ffi::MPI_Type_create_darray(
-                rank_count,
-                rank,
-                dimensions,
-                sizes.as_ptr(),
-                distributions.as_ptr(),
-                arguments.as_ptr(),
-                grid.as_ptr(),
-                order,
-                ffi::RSMPI_INT32_T,
-                kind.as_mut_ptr(),
-            )
-        };
-        if outcome != 0 {
-            return Err(format!("MPI_Type_create_darray failed (error {outcome})"));
-        }
-        // SAFETY: a successful call has set the handle.
-        let mut view = Self { kind: unsafe { kind.assume_init() } };
-        // SAFETY: the type is valid.
-        let outcome = unsafe { ffi::MPI_Type_commit(&raw mut view.kind) };
-        if outcome == 0 { Ok(view) } else { Err(format!("MPI_Type_commit failed (error {outcome})")) }
-    }
-
-    pub(super) fn as_raw(&self) -> ffi::MPI_Datatype {
-        self.kind
-    }
-}
-
-impl Drop for FileView {
-    fn drop(&mut self) {
-        // SAFETY: the type is valid, and not used any more; files keep their own reference.
-        unsafe { ffi::MPI_Type_free(&raw mut self.kind) };
-    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,7 @@
 //! Every rank has the same words, so that all of them know what to do without being asked. Rank 0 alone prints.
 
 mod coll_perf;
-mod constants;
 mod darray;
-mod file;
 mod mpi_io_test;
 mod room;
 
@@ -94,8 +92,8 @@ enum SuiteFailure {
 }
 
 /// The failure of this step of a suite on whichever rank, known to all.
-fn step<T>(world: &SimpleCommunicator, own: Result<T, String>) -> Result<T, SuiteFailure> {
-    agreed(world, own).map_err(SuiteFailure::CouldNotRun)
+fn step<T, E: Into<String>>(world: &SimpleCommunicator, own: Result<T, E>) -> Result<T, SuiteFailure> {
+    agreed(world, own.map_err(Into::into)).map_err(SuiteFailure::CouldNotRun)
 }
 
 fn ended(outcome: Result<SuiteOutput, SuiteFailure>) -> CollectiveEnd {

@@ -4,9 +4,9 @@
 //! `mpi-io-test.c` of PVFS2: options, order of calls, formulas and output lines. Two of its faults are not repeated: the
 //! name that `-I` reads again, and the overflow of `-b`.
 
-use super::file::{MpiFile, MpiOpenMode, RankTransfer};
 use super::room::{check_costs, check_length, check_room};
 use super::{SuiteFailure, SuiteOutput, any, folder_of, hint, step};
+use crate::file::{MpiFile, MpiOpenMode, RankTransfer};
 use crate::gathered::gathered;
 use clap::Args;
 use mpi::collective::CommunicatorCollectives as _;

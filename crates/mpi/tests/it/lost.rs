@@ -13,11 +13,21 @@ fn killed(folder: &Path, launcher: &[&str]) -> Ended {
 
 /// The same on `target`, by this signal to the last rank and with more words of the command.
 fn lost(folder: &Path, target: &str, launcher: &[&str], signal: &str, more: &[&str]) -> Ended {
+    write_study(folder, target, "");
+    lost_from_study(folder, launcher, signal, more)
+}
+
+/// Writes a study of writes in eight trials, with more lines of the workload.
+fn write_study(folder: &Path, target: &str, load: &str) {
     let text = format!(
-        "target = \"{target}\"\nseconds = 60\n\n[workload]\nop = \"write\"\nblock = \"64KiB\"\nfile = \"4MiB\"\n\n[stop]\nmeasure = \
-         \"2s\"\ntrials = 8\n"
+        "target = \"{target}\"\nseconds = 60\n\n[workload]\nop = \"write\"\nblock = \"64KiB\"\nfile = \"4MiB\"\n{load}\n[stop]\nmeasure \
+         = \"2s\"\ntrials = 8\n"
     );
     std::fs::write(folder.join("study.toml"), text).unwrap();
+}
+
+/// A job of three ranks that runs the study of `folder`, the last of which gets a signal while load runs.
+fn lost_from_study(folder: &Path, launcher: &[&str], signal: &str, more: &[&str]) -> Ended {
     let own = [&[narrows_mpi(), "run", "study.toml", "--out", "record"], more].concat();
     // Not before the first trial has ended, whenever the job got there.
     let last = format!(
@@ -51,6 +61,23 @@ fn the_loss_of_a_rank_leaves_its_name_a_record_and_exit_code_3() {
     let ended = killed(folder.path(), &["--enable-recovery"]);
     assert_named(&folder.path().join("record"), &ended);
     assert_eq!(std::fs::read_to_string(folder.path().join("code")).unwrap().trim(), "3", "{ended:?}");
+}
+
+#[test]
+fn a_rank_that_is_lost_in_collective_calls_does_not_leave_the_others_waiting() {
+    for layout in ["segmented", "subarray"] {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let load =
+            format!("engine = \"mpiio\"\n[workload.mpiio]\ncalls = \"collective\"\nlayout = \"{layout}\"\n");
+        write_study(folder.path(), &folder.path().display().to_string(), &load);
+        let ended = lost_from_study(folder.path(), &["--enable-recovery"], "KILL", &[]);
+        assert_named(&folder.path().join("record"), &ended);
+        assert_eq!(
+            std::fs::read_to_string(folder.path().join("code")).unwrap().trim(),
+            "3",
+            "{layout}: {ended:?}"
+        );
+    }
 }
 
 #[test]

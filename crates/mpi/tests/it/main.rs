@@ -10,4 +10,5 @@
 mod collective;
 mod job;
 mod lost;
+mod mpiio;
 mod runs;

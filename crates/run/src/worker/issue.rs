@@ -10,6 +10,12 @@ use super::{REAP_SLICE_NS, Worker};
 use narrows_engines::{Clock, EngineError, ErrorKind, IoRequest, Slot, Tick};
 use narrows_model::Op;
 
+/// By so much the clocks of two hosts may differ in where a window ends.
+const CLOCKS_DIFFER_NS: u64 = 1_000_000;
+/// A stop or a stone wall that another client has noticed arrives here within this time.
+const NOTICE_NS: u64 = 1_000_000_000;
+/// Pause between two looks for it.
+const NOTICE_PAUSE_NS: u64 = 1_000_000;
 /// From this delay on, a request that was due and had its place was delayed by the worker itself: timers and the
 /// kernel's scheduler stay well within it on a CPU that is not shared.
 const DELAYED_NS: u64 = 1_000_000;
@@ -46,12 +52,39 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             }
             self.engine.commit()?;
             if taken == 0 && flight.in_flight() == 0 {
-                let target = self.assignment.target().to_string();
-                return Err(EngineError::new(ErrorKind::Io, "queue", target)
-                    .detail("the engine accepts no request though none is in flight"));
+                return self.end_with_others(flight).map(|()| 0);
             }
         }
         Ok(flight.in_flight())
+    }
+
+    /// Ends the load where the engine takes nothing because another client in step with this one has ended.
+    ///
+    /// # Errors
+    /// When it takes nothing for another reason, or when the other one has ended before its time.
+    #[cold]
+    fn end_with_others(&self, flight: &mut WorkerState) -> Result<(), EngineError> {
+        let error = |operation: &'static str| {
+            EngineError::new(ErrorKind::Io, operation, self.assignment.target().to_string())
+        };
+        if !self.engine.has_ended() {
+            return Err(error("queue").detail("the engine accepts no request though none is in flight"));
+        }
+        flight.withdraw_batch();
+        flight.ending = true;
+        let ended_ns = self.clock.now().0;
+        flight.stamp = ended_ns;
+        while flight.stamp.saturating_sub(ended_ns) < NOTICE_NS {
+            let is_over = ended_ns.saturating_add(CLOCKS_DIFFER_NS) >= self.window.measure_until_ns();
+            if is_over || self.window.is_cancelled() {
+                return Ok(());
+            }
+            self.clock.wait_until(Tick(flight.stamp.saturating_add(NOTICE_PAUSE_NS)));
+            flight.stamp = self.clock.now().0;
+        }
+        Err(error("continue on")
+            .detail("another client has ended before this one, and their calls are made together")
+            .hint("see the errors of the others"))
     }
 
     /// As [`Worker::fill_batch`], for requests of which each must have its units first; counts what that costs.

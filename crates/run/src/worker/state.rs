@@ -188,6 +188,15 @@ impl WorkerState {
         }
     }
 
+    /// Takes back the requests that were made and that the engine has not taken.
+    #[cold]
+    pub(super) fn withdraw_batch(&mut self) {
+        for request in self.batch.drain(..) {
+            self.free.push(request.tag);
+            self.left.give_back(request.length_bytes);
+        }
+    }
+
     /// Notes that completions were counted at the present stamp.
     pub(super) fn note_span(&mut self) {
         let (before, within) = &mut self.span_ns;

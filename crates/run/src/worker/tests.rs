@@ -19,6 +19,7 @@ mod batches;
 mod closing;
 mod final_sync;
 mod in_flight;
+mod in_step;
 mod late_start;
 mod mixes;
 mod one_by_one;
@@ -86,6 +87,14 @@ fn run(assignment: &Assignment, stop: &StopFlag) -> (WorkerOutput, Vec<IntervalS
 
 /// What a wrapped engine does differently.
 trait Twist {
+    /// Whether the engine takes requests any more.
+    fn takes(&mut self) -> bool {
+        true
+    }
+    /// Whether another client in step has ended.
+    fn has_ended(&self) -> bool {
+        false
+    }
     /// Sees the requests that are about to be handed over.
     fn queueing(&mut self, _requests: &[IoRequest]) {}
     /// Sees the requests that are handed over.
@@ -116,7 +125,14 @@ impl<T: Twist> Engine for Twisted<T> {
         self.0.buffer(slot)
     }
 
+    fn has_ended(&self) -> bool {
+        self.1.has_ended()
+    }
+
     fn queue(&mut self, requests: &[IoRequest]) -> Result<usize, EngineError> {
+        if !self.1.takes() {
+            return Ok(0);
+        }
         self.1.queueing(requests);
         let taken = self.0.queue(requests)?;
         self.1.queued(&requests[..taken]);

@@ -107,6 +107,7 @@ impl StudyKeys {
                 Some(FileValue::Name(choice)) => options.set(name, *choice),
                 Some(FileValue::Count(count)) => options.set(name, *count),
                 Some(FileValue::Size(bytes)) => options.set(name, bytes.0),
+                Some(FileValue::Text(text)) => options.set(name, text.as_str()),
                 Some(FileValue::Duration(duration)) => options.set(name, duration.0),
                 _ => {}
             }

@@ -213,6 +213,7 @@ impl From<OptionKind> for ValueKind {
             OptionKind::Choice(names) => Self::Choice(names),
             OptionKind::Count { min, max } => Self::Count { min, max },
             OptionKind::Size { min, max } => Self::Size { min, max },
+            OptionKind::Text => Self::Remark,
             OptionKind::Duration { min_ns, max_ns } => Self::Duration { min_ns, max_ns },
         }
     }

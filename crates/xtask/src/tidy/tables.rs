@@ -138,13 +138,14 @@ pub(crate) const CRATES: &[CrateRow] = &[
     },
     CrateRow {
         name: "mpi",
-        may_depend_on: &["cli", "run", "model", "sys"],
+        // `engines` for the contract of `mpiio` (docs/design/0030).
+        may_depend_on: &["cli", "run", "engines", "model", "sys"],
         effects: &[
             (
                 CodeEffect::Unsafe,
                 "calls of the MPI library, which no other crate may link (docs/design/0026)",
             ),
-            (CodeEffect::Threads, "one thread makes all calls of MPI"),
+            (CodeEffect::Threads, "one thread makes all calls of MPI but those on files"),
             (CodeEffect::Clock, "offsets between the clocks of ranks"),
             (CodeEffect::Files, "reads its own program, which all ranks compare"),
             (CodeEffect::Console, "what is wrong before there is a command"),

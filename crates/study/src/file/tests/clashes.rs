@@ -41,6 +41,16 @@ const CLASHES: &[(&str, &str, &str)] = &[
         "workload.psync.calls",
         "vectors = 4 with calls",
     ),
+    (
+        "target = \"/d\"\n[workload]\nengine = \"mpiio\"\nop = \"write\"\nsync = \"every 2\"\n",
+        "workload.sync",
+        "independent writes to a shared file",
+    ),
+    (
+        "target = \"/d\"\n[workload]\nengine = \"mpiio\"\nmpiio = { hints = \"cb_nodes\" }\n",
+        "workload.mpiio.hints",
+        "the hint `cb_nodes`",
+    ),
     ("target = \"/d\"\n[workload]\ndepth = 16\n", "workload.depth", "synchronous engine psync"),
     (
         "target = \"/d\"\n[workload]\ndepth = 16\nengine = \"mmap\"\n",

@@ -2,18 +2,19 @@
 //!
 //! Every call that is collective in the standard is one here: all ranks call it. Not here: what is written and when.
 
-use super::constants::constant;
-use super::darray::FileView;
+use crate::constants::constant;
+use crate::failure::{MpiFailure, checked};
+use crate::view::FileView;
 use mpi::ffi;
 use mpi::traits::AsRaw;
 use std::ffi::CString;
 use std::mem::MaybeUninit;
-use std::os::raw::{c_char, c_int};
+use std::os::raw::c_int;
 use std::path::Path;
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MpiOpenMode {
+pub(crate) enum MpiOpenMode {
     /// Made new, for writing and reading; one that exists is refused.
     New,
     /// One that exists, for writing and reading.
@@ -24,7 +25,7 @@ pub(super) enum MpiOpenMode {
 
 /// Whether all ranks take part in a transfer together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RankTransfer {
+pub(crate) enum RankTransfer {
     /// `MPI_File_write`, `MPI_File_read`.
     Independent,
     /// `MPI_File_write_all`, `MPI_File_read_all`.
@@ -32,25 +33,10 @@ pub(super) enum RankTransfer {
 }
 
 /// The file.
-pub(super) struct MpiFile {
+pub(crate) struct MpiFile {
     file: ffi::MPI_File,
     path: String,
     is_open: bool,
-}
-
-/// `outcome` of the call `what` on `path`.
-fn checked(outcome: c_int, what: &str, path: &str) -> Result<(), String> {
-    if outcome == 0 {
-        return Ok(());
-    }
-    let mut text = [0_u8; 1024];
-    let mut length: c_int = 0;
-    // SAFETY: the text has room for the longest message of either library (512 bytes), and both pointers are valid.
-    let known =
-        unsafe { ffi::MPI_Error_string(outcome, text.as_mut_ptr().cast::<c_char>(), &raw mut length) };
-    let length = usize::try_from(length).unwrap_or_default().min(text.len());
-    let said = if known == 0 { String::from_utf8_lossy(&text[..length]).into_owned() } else { String::new() };
-    Err(format!("{what} on {path} failed: {said} (error {outcome})"))
 }
 
 impl MpiFile {
@@ -58,15 +44,15 @@ impl MpiFile {
     ///
     /// # Errors
     /// What the library reports.
-    pub(super) fn open(
+    pub(crate) fn open(
         group: &impl AsRaw<Raw = ffi::MPI_Comm>,
         path: &Path,
         mode: MpiOpenMode,
         hints: &[(String, String)],
-    ) -> Result<Self, String> {
+    ) -> Result<Self, MpiFailure> {
         let shown = path.display().to_string();
         let name = CString::new(path.as_os_str().as_encoded_bytes())
-            .map_err(|_| format!("{shown}: a name with a zero byte"))?;
+            .map_err(|_| MpiFailure::invalid(format!("{shown}: a name with a zero byte")))?;
         let read_write = constant(ffi::MPI_MODE_RDWR)?;
         let flags = match mode {
             MpiOpenMode::New => read_write | constant(ffi::MPI_MODE_CREATE)? | constant(ffi::MPI_MODE_EXCL)?,
@@ -88,19 +74,12 @@ impl MpiFile {
     ///
     /// # Errors
     /// What the library reports.
-    pub(super) fn set_view(&self, view: &FileView) -> Result<(), String> {
+    pub(crate) fn set_view(&self, view: &FileView) -> Result<(), MpiFailure> {
         let info = Hints::new(&[])?;
         // SAFETY: the handle is open, both data types are committed, and the name of the representation ends with a zero
         // byte.
         let outcome = unsafe {
-            ffi::MPI_File_set_view(
-                self.file,
-                0,
-                ffi::RSMPI_INT32_T,
-                view.as_raw(),
-                c"native".as_ptr(),
-                info.info,
-            )
+            ffi::MPI_File_set_view(self.file, 0, view.element(), view.as_raw(), c"native".as_ptr(), info.info)
         };
         checked(outcome, "MPI_File_set_view", &self.path)
     }
@@ -109,9 +88,8 @@ impl MpiFile {
     ///
     /// # Errors
     /// What the library reports.
-    pub(super) fn seek(&self, offset: u64) -> Result<(), String> {
-        let offset =
-            ffi::MPI_Offset::try_from(offset).map_err(|_| format!("{}: offset {offset}", self.path))?;
+    pub(crate) fn seek(&self, offset: u64) -> Result<(), MpiFailure> {
+        let offset = self.offset(offset)?;
         let from_start = constant(ffi::MPI_SEEK_SET)?;
         // SAFETY: the handle is open.
         let outcome = unsafe { ffi::MPI_File_seek(self.file, offset, from_start) };
@@ -122,7 +100,7 @@ impl MpiFile {
     ///
     /// # Errors
     /// What the library reports, and fewer elements than asked for.
-    pub(super) fn write<T: Element>(&self, transfer: RankTransfer, elements: &[T]) -> Result<(), String> {
+    pub(crate) fn write<T: Element>(&self, transfer: RankTransfer, elements: &[T]) -> Result<(), MpiFailure> {
         let count = count(elements)?;
         let (call, name) = match transfer {
             RankTransfer::Independent => (ffi::MPI_File_write as WriteFn, "MPI_File_write"),
@@ -141,7 +119,11 @@ impl MpiFile {
     ///
     /// # Errors
     /// What the library reports, and fewer elements than asked for.
-    pub(super) fn read<T: Element>(&self, transfer: RankTransfer, elements: &mut [T]) -> Result<(), String> {
+    pub(crate) fn read<T: Element>(
+        &self,
+        transfer: RankTransfer,
+        elements: &mut [T],
+    ) -> Result<(), MpiFailure> {
         let count = count(elements)?;
         let (call, name) = match transfer {
             RankTransfer::Independent => (ffi::MPI_File_read as ReadFn, "MPI_File_read"),
@@ -156,30 +138,91 @@ impl MpiFile {
         self.check_count::<T>(name, unsafe { status.assume_init() }, count)
     }
 
+    /// Writes `bytes` at an offset of this rank's view; returns how many were moved.
+    ///
+    /// # Errors
+    /// What the library reports.
+    pub(crate) fn write_at(
+        &self,
+        transfer: RankTransfer,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<u32, MpiFailure> {
+        let (offset, count) = (self.offset(offset)?, count(bytes)?);
+        let (call, name) = match transfer {
+            RankTransfer::Independent => (ffi::MPI_File_write_at as WriteAtFn, "MPI_File_write_at"),
+            RankTransfer::Collective => (ffi::MPI_File_write_at_all as WriteAtFn, "MPI_File_write_at_all"),
+        };
+        let mut status = MaybeUninit::zeroed();
+        // SAFETY: the handle is open, and the buffer has `count` bytes.
+        let outcome =
+            unsafe { call(self.file, offset, bytes.as_ptr().cast(), count, u8::kind(), status.as_mut_ptr()) };
+        checked(outcome, name, &self.path)?;
+        // SAFETY: the call has set the status, which was zero before.
+        self.moved::<u8>(unsafe { status.assume_init() })
+    }
+
+    /// Reads `bytes` at an offset of this rank's view; returns how many were moved.
+    ///
+    /// # Errors
+    /// What the library reports.
+    pub(crate) fn read_at(
+        &self,
+        transfer: RankTransfer,
+        offset: u64,
+        bytes: &mut [u8],
+    ) -> Result<u32, MpiFailure> {
+        let (offset, count) = (self.offset(offset)?, count(bytes)?);
+        let (call, name) = match transfer {
+            RankTransfer::Independent => (ffi::MPI_File_read_at as ReadAtFn, "MPI_File_read_at"),
+            RankTransfer::Collective => (ffi::MPI_File_read_at_all as ReadAtFn, "MPI_File_read_at_all"),
+        };
+        let mut status = MaybeUninit::zeroed();
+        // SAFETY: the handle is open, and the buffer has room for `count` bytes.
+        let outcome = unsafe {
+            call(self.file, offset, bytes.as_mut_ptr().cast(), count, u8::kind(), status.as_mut_ptr())
+        };
+        checked(outcome, name, &self.path)?;
+        // SAFETY: the call has set the status, which was zero before.
+        self.moved::<u8>(unsafe { status.assume_init() })
+    }
+
+    fn offset(&self, offset: u64) -> Result<ffi::MPI_Offset, MpiFailure> {
+        ffi::MPI_Offset::try_from(offset)
+            .map_err(|_| MpiFailure::invalid(format!("{}: offset {offset}", self.path)))
+    }
+
+    /// The elements that a call has moved.
+    fn moved<T: Element>(&self, status: ffi::MPI_Status) -> Result<u32, MpiFailure> {
+        let mut moved: c_int = 0;
+        // SAFETY: the status was set by a call that has ended, and the count is written by this one.
+        let outcome = unsafe { ffi::MPI_Get_count(&raw const status, T::kind(), &raw mut moved) };
+        checked(outcome, "MPI_Get_count", &self.path)?;
+        u32::try_from(moved)
+            .map_err(|_| MpiFailure::invalid(format!("{}: a part of an element was moved", self.path)))
+    }
+
     fn check_count<T: Element>(
         &self,
         name: &str,
         status: ffi::MPI_Status,
         expected: c_int,
-    ) -> Result<(), String> {
-        let mut moved: c_int = 0;
-        // SAFETY: the status was set by a call that has ended, and the count is written by this one.
-        let outcome = unsafe { ffi::MPI_Get_count(&raw const status, T::kind(), &raw mut moved) };
-        checked(outcome, "MPI_Get_count", &self.path)?;
-        if moved == expected {
+    ) -> Result<(), MpiFailure> {
+        let moved = self.moved::<T>(status)?;
+        if u32::try_from(expected) == Ok(moved) {
             return Ok(());
         }
-        Err(format!(
+        Err(MpiFailure::io(format!(
             "{name} on {} moved {moved} of {expected} elements; is the file system full, or the file shorter?",
             self.path
-        ))
+        )))
     }
 
     /// Waits until what was written is on the device.
     ///
     /// # Errors
     /// What the library reports.
-    pub(super) fn sync(&self) -> Result<(), String> {
+    pub(crate) fn sync(&self) -> Result<(), MpiFailure> {
         // SAFETY: the handle is open.
         checked(unsafe { ffi::MPI_File_sync(self.file) }, "MPI_File_sync", &self.path)
     }
@@ -188,10 +231,15 @@ impl MpiFile {
     ///
     /// # Errors
     /// What the library reports.
-    pub(super) fn close(mut self) -> Result<(), String> {
+    pub(crate) fn close(mut self) -> Result<(), MpiFailure> {
         self.is_open = false;
         // SAFETY: the handle is open, and not used any more.
         checked(unsafe { ffi::MPI_File_close(&raw mut self.file) }, "MPI_File_close", &self.path)
+    }
+
+    /// Leaves it open for as long as the process lives: closing waits for ranks of which one does not come.
+    pub(crate) fn abandon(mut self) {
+        self.is_open = false;
     }
 }
 
@@ -220,13 +268,31 @@ type ReadFn = unsafe extern "C" fn(
     *mut ffi::MPI_Status,
 ) -> c_int;
 
-fn count<T>(elements: &[T]) -> Result<c_int, String> {
-    c_int::try_from(elements.len())
-        .map_err(|_| format!("{} elements in one call; MPI counts to 2147483647", elements.len()))
+type WriteAtFn = unsafe extern "C" fn(
+    ffi::MPI_File,
+    ffi::MPI_Offset,
+    *const std::os::raw::c_void,
+    c_int,
+    ffi::MPI_Datatype,
+    *mut ffi::MPI_Status,
+) -> c_int;
+type ReadAtFn = unsafe extern "C" fn(
+    ffi::MPI_File,
+    ffi::MPI_Offset,
+    *mut std::os::raw::c_void,
+    c_int,
+    ffi::MPI_Datatype,
+    *mut ffi::MPI_Status,
+) -> c_int;
+
+fn count<T>(elements: &[T]) -> Result<c_int, MpiFailure> {
+    let length = elements.len();
+    c_int::try_from(length)
+        .map_err(|_| MpiFailure::invalid(format!("{length} elements in one call; MPI counts to 2147483647")))
 }
 
 /// What files consist of.
-pub(super) trait Element {
+pub(crate) trait Element {
     /// Its data type.
     fn kind() -> ffi::MPI_Datatype;
 }
@@ -251,7 +317,7 @@ struct Hints {
 }
 
 impl Hints {
-    fn new(hints: &[(String, String)]) -> Result<Self, String> {
+    fn new(hints: &[(String, String)]) -> Result<Self, MpiFailure> {
         let mut info = MaybeUninit::uninit();
         // SAFETY: the handle is written by the call.
         checked(unsafe { ffi::MPI_Info_create(info.as_mut_ptr()) }, "MPI_Info_create", "hints")?;
@@ -259,7 +325,9 @@ impl Hints {
         let made = Self { info: unsafe { info.assume_init() } };
         for (key, value) in hints {
             let shown = format!("the hint {key}={value}");
-            let text = |text: &str| CString::new(text).map_err(|_| format!("{shown} has a zero byte"));
+            let text = |text: &str| {
+                CString::new(text).map_err(|_| MpiFailure::invalid(format!("{shown} has a zero byte")))
+            };
             let (key, value) = (text(key)?, text(value)?);
             // SAFETY: the handle is valid, and both texts end with a zero byte.
             let outcome = unsafe { ffi::MPI_Info_set(made.info, key.as_ptr(), value.as_ptr()) };

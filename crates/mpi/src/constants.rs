@@ -7,7 +7,7 @@ use std::os::raw::c_int;
 ///
 /// # Errors
 /// Where it is no `int`, as the calls take it.
-pub(super) fn constant<T: TryInto<c_int> + Copy + Display>(value: T) -> Result<c_int, String> {
+pub(crate) fn constant<T: TryInto<c_int> + Copy + Display>(value: T) -> Result<c_int, String> {
     value.try_into().map_err(|_| {
         format!("the constant {value} of this MPI library is no int; build narrows-mpi with the library that it runs with")
     })
