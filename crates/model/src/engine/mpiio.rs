@@ -340,7 +340,9 @@ mod tests {
 
     fn load(options: &[(&str, &str)]) -> Workload {
         let mut engine_options = EngineOptions::default();
-        options.iter().for_each(|(name, value)| engine_options.set(name, *value));
+        for (name, value) in options {
+            engine_options.set(name, *value);
+        }
         Workload { engine: Some(EngineId::Mpiio), engine_options, ..Workload::default() }
     }
 
