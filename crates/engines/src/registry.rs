@@ -204,8 +204,7 @@ mod tests {
 
     #[test]
     fn an_engine_of_another_program_is_refused_by_the_name_of_that_program() {
-        let error =
-            EngineRegistry::for_user().factory(&target("/tmp"), Some(EngineId::Mpiio)).err().unwrap();
+        let error = EngineRegistry::for_user().factory(&target("/tmp"), Some(EngineId::Mpiio)).err().unwrap();
         assert!(error.to_string().contains("the engine mpiio is in narrows-mpi alone"), "{error}");
     }
 

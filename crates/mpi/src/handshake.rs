@@ -42,7 +42,7 @@ pub(crate) struct RankPlace {
 pub(crate) struct JobRefusal {
     /// Why, on the one rank that says so.
     pub(crate) message: Option<String>,
-    /// The exit code of all.
+    /// The exit code of that rank; the others end with 0, because launchers kill all ranks once one has ended with another.
     pub(crate) code: u8,
 }
 

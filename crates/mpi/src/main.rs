@@ -54,9 +54,8 @@ fn main() -> ExitCode {
         }
         Ok(Err(refusal)) => {
             messenger.join();
-            return refusal
-                .message
-                .map_or(ExitCode::from(refusal.code), |message| fail(&message, refusal.code));
+            // The launcher kills all ranks once one has ended with a code: that is for the one which has something to say.
+            return refusal.message.map_or(ExitCode::SUCCESS, |message| fail(&message, refusal.code));
         }
         Err(_) => return fail("the thread that makes the calls of MPI has ended", COULD_NOT_RUN),
     };
@@ -111,6 +110,8 @@ fn show(end: &CollectiveEnd) -> ExitCode {
     drop(std::io::stdout().lock().write_all(end.output.as_bytes()));
     match &end.problem {
         Some(problem) => fail(problem, end.code),
+        // As for refusals.
+        None if end.output.is_empty() => ExitCode::SUCCESS,
         None => ExitCode::from(end.code),
     }
 }

@@ -16,7 +16,9 @@ fn a_plan_whose_preparation_may_pass_the_budget_says_so() {
     assert!(words(&plan).contains("2.50 s at most to prepare them"), "{}", words(&plan));
     assert!(!words(&plan).contains("may exceed the budget"));
     plan.load.prefill_ns_max = Nanos(80_000_000_000);
-    assert!(words(&plan).contains("80.0 s at most to prepare") && words(&plan).contains("may exceed the budget"));
+    assert!(
+        words(&plan).contains("80.0 s at most to prepare") && words(&plan).contains("may exceed the budget")
+    );
     plan.load.prefill_bytes = Bytes(0);
     assert!(!words(&plan).contains("prepare"));
 }
