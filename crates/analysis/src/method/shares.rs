@@ -198,6 +198,7 @@ pub(crate) fn others_ratio(cell: &CellSummary, role: Role) -> f64 {
 }
 
 /// What is said of the time on a CPU.
+#[derive(Debug, Clone, Copy)]
 struct CpuWords {
     whole: &'static str,
     copies: &'static str,

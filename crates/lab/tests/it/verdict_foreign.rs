@@ -47,7 +47,7 @@ fn loops_beside_a_link_of_100_mbit_are_a_finding_and_the_link_stays_named() {
         let server = lab.host(2).unwrap();
         server.limit_rate("100mbit").unwrap();
         let loops = busy_loops(&lab, &every_cpu());
-        let words = "--seconds 14 --cell-seconds 0.5 --block 1MiB --depth 16";
+        let words = "--seconds 20 --cell-seconds 0.6 --block 1MiB --depth 16";
         let checked = check_apart(&lab, "link-beside-loops", None, |_| (), words);
         checked.assert_limiting("bulk", Segment::NetworkBandwidth);
         checked.assert_none_limit(&[Segment::ClientCpu, Segment::ServerCpu, Segment::HostCpu]);

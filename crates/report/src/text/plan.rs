@@ -230,7 +230,7 @@ fn short_statement(plan: &Plan) -> Vec<String> {
         _ if load.file_bytes_max == Bytes(0) => {}
         None => lines.push(format!("{files}, writes limited only by time{prepared}")),
         Some(Bytes(0)) => {
-            lines.push(format!("{files}, of which no byte is written while measuring{prepared}"))
+            lines.push(format!("{files}, of which no byte is written while measuring{prepared}"));
         }
         Some(most) => lines.push(format!("writes at most {} to {files}{prepared}", amount(most))),
     }

@@ -58,9 +58,9 @@ fn limit(first: &Limiting, entries: &[&Limiting]) -> String {
             let (beside, one_of): (Vec<&Limiting>, Vec<&Limiting>) =
                 entries.iter().partition(|entry| entry.relation == Relation::Joint);
             let names: Vec<String> = one_of.iter().map(each).collect();
-            let beside: String =
-                beside.iter().map(|entry| format!(", together with {}", noun(entry))).collect();
-            format!("Limited by {}{beside}: the evidence does not distinguish them.", names.join(" or "))
+            let beside: Vec<String> = beside.iter().map(|entry| noun(entry)).collect();
+            let all = std::iter::once(names.join(" or ")).chain(beside).collect::<Vec<_>>();
+            format!("Limited by {}: the evidence does not distinguish them.", all.join(", together with "))
         }
         (Relation::Joint, [_, _, ..]) => {
             let names: Vec<String> = entries.iter().map(|entry| noun(entry)).collect();
