@@ -3,11 +3,11 @@
 use super::one_more::{ExtraConnection, shares_one_rate};
 use super::{connections, is_single, metric};
 use crate::summary::{
-    TCP_BUSY_S, TCP_CONGESTION_WINDOW_BYTES, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_RETRANSMIT_COUNT,
-    TCP_ROUND_TRIP_S, TCP_SEGMENT_COUNT, TCP_SEND_BUFFER_LIMITED_S,
+    SERVER_WORKER_BUSY_RATIO, TCP_BUSY_S, TCP_CONGESTION_WINDOW_BYTES, TCP_RECEIVE_WINDOW_LIMITED_S,
+    TCP_RETRANSMIT_COUNT, TCP_ROUND_TRIP_S, TCP_SEGMENT_COUNT, TCP_SEND_BUFFER_LIMITED_S,
 };
 use crate::text;
-use crate::thresholds::FULL_RATIO;
+use crate::thresholds::{FREE_RATIO, FULL_RATIO};
 use crate::view::SummaryView;
 use narrows_model::Cut;
 use narrows_model::summary::CellSummary;
@@ -135,7 +135,12 @@ pub(crate) fn starved(
 fn is_as_slow_behind(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
     let alone = view.ceiling(Cut::ServerStorage, cell).filter(|found| found.same_settings);
     let load = alone.zip(cell.rate_bytes_per_s).and_then(|(alone, rate)| ratio(rate.0, alone.bytes_per_s));
-    load.is_some_and(|load| load >= FULL_RATIO)
+    load.is_some_and(|load| load >= FULL_RATIO) || has_busy_workers(cell)
+}
+
+/// Whether the server's workers are busy most of the time: of a load that losses starve they wait for its data.
+fn has_busy_workers(cell: &CellSummary) -> bool {
+    metric(cell, SERVER_WORKER_BUSY_RATIO).is_some_and(|busy| busy >= FREE_RATIO)
 }
 
 /// Whether the sender spent its time waiting for room at its peer; not where that is not known.
@@ -228,6 +233,23 @@ mod tests {
             starved(&SummaryView::new(&summary), &one, None).is_some()
         };
         assert!(is_starved(2.0) && !is_starved(1.02));
+    }
+
+    #[test]
+    fn losses_on_the_way_to_workers_that_are_busy_cost_nothing() {
+        let is_starved = |busy: f64| {
+            let mut one = lossy_cell(1.2, 0.1);
+            one.metrics.retain(|metric| metric.id != SERVER_WORKER_BUSY_RATIO);
+            one.metrics.push(Metric {
+                id: SERVER_WORKER_BUSY_RATIO.to_owned(),
+                value: busy,
+                unit: String::new(),
+                interval: None,
+            });
+            let summary = crate::testing::builtin("gigabit-nfs");
+            starved(&SummaryView::new(&summary), &one, None).is_some()
+        };
+        assert!(is_starved(0.3) && !is_starved(0.9));
     }
 
     #[test]
