@@ -5,6 +5,11 @@ use narrows_model::Segment;
 use narrows_model::diagnosis::{Evidence, Severity};
 use narrows_model::summary::UsedOf;
 
+/// The scope of a device that makes durable what was written.
+pub const FLUSHES: &str = "its flushes";
+/// The scope of a network's round trips where a server closes each connection.
+pub const OWN_CONNECTIONS: &str = "each request makes a connection of its own";
+
 /// Whether a rule blames its segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stance {

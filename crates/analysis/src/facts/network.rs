@@ -1,5 +1,6 @@
 //! What of a cell passed a network: whether its connections did, which share of its bytes, at which rate.
 
+use crate::verdict::OWN_CONNECTIONS;
 use narrows_model::rpc::PhaseCounters;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
@@ -34,7 +35,7 @@ impl TravelTime {
 
     /// Which part of the way took it besides the request's own round trip.
     pub(crate) fn scope(self) -> Option<&'static str> {
-        (self.connecting_s > 0.0).then_some("each request makes a connection of its own")
+        (self.connecting_s > 0.0).then_some(OWN_CONNECTIONS)
     }
 
     /// What it is, in words.

@@ -97,10 +97,14 @@ pub(crate) fn same_load<'v>(
     view.summary.cells.iter().filter(same)
 }
 
+/// Whether nobody else used the device under a load.
+pub(crate) fn has_device_alone(cell: &CellSummary) -> bool {
+    cell.foreign_transfers.iter().all(|transfer| transfer.resource != ForeignResource::Disk)
+}
+
 /// Bytes a second that the device moved under a load: what was read ahead or written besides counts, unless others used it too.
 pub(crate) fn moved_bytes_per_s(cell: &CellSummary) -> Option<f64> {
-    let is_own = cell.foreign_transfers.iter().all(|transfer| transfer.resource != ForeignResource::Disk);
-    let counted = cell.bytes.device.filter(|_| is_own);
+    let counted = cell.bytes.device.filter(|_| has_device_alone(cell));
     let share = counted.and_then(|device| ratio(device.as_f64(), cell.bytes.application.as_f64()));
     cell.rate_bytes_per_s.map(|rate| rate.0 * share.unwrap_or_else(|| device_share(cell)))
 }

@@ -9,6 +9,7 @@ use super::device;
 use crate::facts::{is_behind_daemon, is_on_memory};
 use crate::text;
 use crate::thresholds::DOMINANT_RATIO;
+use crate::verdict::FLUSHES;
 use crate::view::SummaryView;
 use narrows_model::counters::Role;
 use narrows_model::printable::one_line;
@@ -28,8 +29,6 @@ const OTHERS_TIME: &str = "other programs used the CPUs that the load was ready 
 const LOCK_TIME: &str =
     "the load's threads waited for one another in the file system, whose writes lock the file,";
 
-/// The part of a device that makes what was written durable.
-const FLUSHES: &str = "its flushes";
 /// Below this share of one CPU, a daemon that answers one request after the other spends its time elsewhere.
 const IDLE_RATIO: f64 = 0.2;
 /// A daemon that has CPU time left: what it serves comes late, or it lets no more pass.

@@ -8,7 +8,7 @@ use crate::method::{self, EvidenceSource, SegmentRate, commit, given};
 use crate::text;
 use crate::thresholds::{DOMINANT_RATIO, GAIN_RATIO, RAISED_RATIO};
 use crate::view::{CutCeiling, SummaryView};
-use narrows_model::summary::{CellSummary, ForeignResource};
+use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 use narrows_model::workload::Access;
 use narrows_model::{Cut, Segment};
@@ -127,8 +127,8 @@ fn narrow_verdict(
 /// How many times the application's bytes the device read, where it is a page cache's read-ahead that reads more than was
 /// asked for; `None` for other loads, and where others used the device too.
 fn read_ahead_ratio(cell: &CellSummary) -> Option<f64> {
-    let is_own = cell.foreign_transfers.iter().all(|transfer| transfer.resource != ForeignResource::Disk);
-    let is_cached = reads(cell.op) && cell.requested.access == Access::Buffered && is_own;
+    let is_cached =
+        reads(cell.op) && cell.requested.access == Access::Buffered && device::has_device_alone(cell);
     let device = cell.bytes.device.filter(|_| is_cached)?;
     ratio(device.as_f64(), cell.bytes.application.as_f64()).filter(|share| *share > RAISED_RATIO)
 }
@@ -157,6 +157,7 @@ fn agreement(cell: &CellSummary) -> String {
 mod tests {
     use super::*;
     use crate::testing::{builtin, cleared, found, named};
+    use narrows_model::summary::ForeignResource;
 
     #[test]
     fn a_slow_disk_behind_a_server_is_named_first() {

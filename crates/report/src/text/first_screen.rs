@@ -96,9 +96,9 @@ fn fitting_table<'r, 's: 'r, I: Iterator<Item = &'r GaugeRow<'s>>>(
     };
     let is_wide = style.width >= WIDE_COLUMNS;
     let all = [
-        RowFields { most: is_wide, loads: LoadNames::All },
-        RowFields { most: is_wide, loads: LoadNames::Count },
-        RowFields { most: is_wide, loads: LoadNames::None },
+        RowFields { most: true, loads: LoadNames::All },
+        RowFields { most: true, loads: LoadNames::Count },
+        RowFields { most: true, loads: LoadNames::None },
     ];
     let fitting = all.into_iter().filter(|_| is_wide).map(table).find(|table| table.width() <= style.width);
     fitting.unwrap_or_else(|| table(RowFields { most: false, loads: LoadNames::None })).without_header(style)

@@ -3,6 +3,7 @@
 //! Not here: which load is advised about.
 
 use narrows_analysis::rules::FOREIGN_LOAD;
+use narrows_analysis::{FLUSHES, OWN_CONNECTIONS};
 use narrows_model::{Limiting, Segment};
 
 /// What to change about the segment of `entry`; `None` where nothing of the path is to be changed.
@@ -10,10 +11,10 @@ pub(super) fn remedy(entry: &Limiting) -> Option<&'static str> {
     let is_named = |scope: &str| entry.scope.as_deref() == Some(scope);
     let words = match entry.segment {
         Segment::OfferedLoad | Segment::Unknown => return None,
-        Segment::Device if is_named("its flushes") => {
+        Segment::Device if is_named(FLUSHES) => {
             "commit several writes at once, or use a device whose write cache survives a power failure"
         }
-        Segment::NetworkLatency if is_named("each request makes a connection of its own") => {
+        Segment::NetworkLatency if is_named(OWN_CONNECTIONS) => {
             "keep connections open, which the server or a proxy before it closes, and more requests in flight"
         }
         Segment::HostCpu if entry.codes.iter().any(|code| code == FOREIGN_LOAD) => {
