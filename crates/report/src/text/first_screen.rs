@@ -2,7 +2,7 @@
 //!
 //! It answers in at most 24 lines of 80 columns; evidence, requests and lists are behind `--detail`.
 
-use super::headline;
+use super::headline::{self, LoadText};
 use super::names::CellNames;
 use super::next;
 use super::path::{PathMark, listed, mark};
@@ -34,17 +34,29 @@ const CAUTIONS_MAX: usize = 3;
 /// The first screen of `summary`.
 ///
 /// # Shape
-/// At most 24 lines of 80 columns for the loads that `check` measures; never empty.
+/// At most 24 lines of 80 columns for the loads that `check` measures; never empty. Where whole sentences take more, loads are
+/// said in short.
 pub(crate) fn render(summary: &Summary, style: &Style) -> String {
+    let whole = render_with(summary, LoadText::Whole, style);
+    if whole.lines().count() <= LINES_MAX { whole } else { render_with(summary, LoadText::Short, style) }
+}
+
+fn render_with(summary: &Summary, length: LoadText, style: &Style) -> String {
     let names = CellNames::from_summary(summary);
-    let before = headline::warnings(summary, style) + &headline::regimes_with_closest(summary, &names, style);
+    let before =
+        headline::warnings(summary, style) + &headline::regimes_with_closest(summary, &names, length, style);
     let after = thresholds::render(summary, &names, style)
         + &unconfirmed(summary, style)
         + &cautions(summary, style)
         + &next::first(summary, style)
         + &more(summary, style);
     let taken = before.lines().count() + after.lines().count() + AROUND_BARS;
-    let path = path(summary, LINES_MAX.saturating_sub(taken).min(BARS_MAX), style);
+    let room = LINES_MAX.saturating_sub(taken).min(BARS_MAX);
+    let path = match length {
+        LoadText::Whole => path(summary, room, usize::MAX, style),
+        // The loads say what limits; the rest is behind `--detail`.
+        LoadText::Short => path(summary, room, room, style),
+    };
     before + &path + &after
 }
 
@@ -61,13 +73,14 @@ impl GaugeRow<'_> {
     }
 }
 
-/// The segments that limit and the fullest others with a bar each, `bars_max` where not more of them limit; the rest by
-/// name.
-fn path(summary: &Summary, bars_max: usize, style: &Style) -> String {
+/// The segments that limit, at most `limits_max`, and the fullest others with a bar each, `bars_max` where not more of them
+/// limit; the rest by name. Empty where there is no bar.
+fn path(summary: &Summary, bars_max: usize, limits_max: usize, style: &Style) -> String {
     let segments = listed(summary);
     let rows: Vec<GaugeRow<'_>> = segments.iter().map(|segment| gauge_row(segment, summary)).collect();
     let limits = |row: &&GaugeRow<'_>| row.mark.0 == PathMark::Limits;
-    let mut shown: Vec<Segment> = rows.iter().filter(limits).map(|row| row.segment.id).collect();
+    let mut shown: Vec<Segment> =
+        rows.iter().filter(limits).map(|row| row.segment.id).take(limits_max).collect();
     let mut others: Vec<&GaugeRow<'_>> =
         rows.iter().filter(|row| !limits(row) && row.is_measured() && row.used_ratio.is_some()).collect();
     others.sort_by(|a, b| b.used_ratio.unwrap_or(0.0).total_cmp(&a.used_ratio.unwrap_or(0.0)));

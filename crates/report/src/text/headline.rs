@@ -36,8 +36,22 @@ pub(crate) fn regimes(summary: &Summary, style: &Style) -> String {
 /// What is said where no load of the path was measured.
 const NO_PATH: &str = "No verdict: no part of the path was measured.";
 
+/// How much is said of each load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoadText {
+    /// Its verdict below its rates, with what relieving the limit gains.
+    Whole,
+    /// One paragraph, without that.
+    Short,
+}
+
 /// The verdict of each regime as [`regimes`]; where no segment is named, with the one that came closest to its limit.
-pub(crate) fn regimes_with_closest(summary: &Summary, names: &CellNames<'_>, style: &Style) -> String {
+pub(crate) fn regimes_with_closest(
+    summary: &Summary,
+    names: &CellNames<'_>,
+    length: LoadText,
+    style: &Style,
+) -> String {
     let view = SummaryView::new(summary);
     let groups = by_regime(&summary.diagnosis.limiting);
     if groups.is_empty() {
@@ -51,9 +65,14 @@ pub(crate) fn regimes_with_closest(summary: &Summary, names: &CellNames<'_>, sty
                 let text = names.replace_ids(&closest.text);
                 format!("Not found: nothing that was measured was full. Closest: {text}.")
             }
+            None if length == LoadText::Short => wording::short_sentence(entries),
             None => wording::sentences(entries),
         };
-        Some(regime_with(first, &rates(&first.regime, &view), &sentences, style))
+        let rates = rates(&first.regime, &view);
+        Some(match length {
+            LoadText::Whole => regime_with(first, &rates, &sentences, style),
+            LoadText::Short => regime_in_short(first, &rates, &sentences, style),
+        })
     };
     groups.iter().filter_map(format_group).collect()
 }
@@ -96,16 +115,29 @@ fn regime(entries: &[&Limiting], rates: &str, style: &Style) -> String {
 
 /// The load of `first` with its `rates`, and the `sentences` of its verdict below.
 fn regime_with(first: &Limiting, rates: &str, sentences: &str, style: &Style) -> String {
+    let mut out = painted(&load_line(first, rates), Indent { first: "", rest: "  " }, Paint::Heading, style);
+    out.push_str(&painted(sentences, Indent::all("  "), paint_of(first), style));
+    out
+}
+
+/// The same in one paragraph.
+fn regime_in_short(first: &Limiting, rates: &str, sentence: &str, style: &Style) -> String {
+    let text = format!("{} {sentence}", load_line(first, rates));
+    painted(&text, Indent { first: "", rest: "  " }, paint_of(first), style)
+}
+
+/// The load of `first` with its rates.
+fn load_line(first: &Limiting, rates: &str) -> String {
     let load = capitalised(&first.regime);
-    let load = if rates.is_empty() { format!("{load}:") } else { format!("{load}: {rates}.") };
-    let paint = match first.segment {
+    if rates.is_empty() { format!("{load}:") } else { format!("{load}: {rates}.") }
+}
+
+fn paint_of(first: &Limiting) -> Paint {
+    match first.segment {
         _ if is_delivered(first) => Paint::Cleared,
         segment if serves_itself(segment) || segment == Segment::Unknown => Paint::Warning,
         _ => Paint::Limit,
-    };
-    let mut out = painted(&load, Indent { first: "", rest: "  " }, Paint::Heading, style);
-    out.push_str(&painted(sentences, Indent::all("  "), paint, style));
-    out
+    }
 }
 
 /// What the path did under a regime: `read 11.2 MiB/s, write 11.3 MiB/s`, of small requests `read 78.1 thousand op/s (p99

@@ -6,6 +6,16 @@ use narrows_model::change::Confirmation;
 use narrows_model::diagnosis::{Limiting, Relation};
 use narrows_model::quantity::percent;
 
+/// What limits one regime and how sure that is, without what relieving it gains: `Limited by the server's CPU (60 % sure).`
+pub(crate) fn short_sentence(entries: &[&Limiting]) -> String {
+    let Some(first) = entries.first() else { return String::new() };
+    let text = limit(first, entries);
+    if first.segment == Segment::Unknown || first.relation == Relation::OneOf {
+        return text;
+    }
+    format!("{} ({} sure).", text.trim_end_matches('.'), percent(first.confidence))
+}
+
 /// The sentences of one regime's verdict: what limits, how sure that is, what relieving it gains.
 pub(crate) fn sentences(entries: &[&Limiting]) -> String {
     let Some(first) = entries.first() else { return String::new() };
@@ -64,9 +74,20 @@ fn limit(first: &Limiting, entries: &[&Limiting]) -> String {
         }
         (Relation::Joint, [_, _, ..]) => {
             let names: Vec<String> = entries.iter().map(|entry| noun(entry)).collect();
-            format!("Limited by {}.", names.join(" together with "))
+            let (first, others) =
+                names.split_first().map_or(("", &[][..]), |(first, others)| (first, others));
+            format!("Limited by {first} together with {}.", listed(others))
         }
         _ => alone(first),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::fixtures::{cases, suites};
 use crate::{Case, compare};
+use narrows_model::diagnosis::Relation;
 use narrows_model::summary::{CommitCall, CommitLatency, CurvePoint, LatencySummary, SegmentUse, UsedOf};
-use narrows_model::{Bytes, BytesPerSec, Op, Segment};
+use narrows_model::{Bytes, BytesPerSec, Limiting, Op, Segment};
 use narrows_report::text::{self, Style};
 use narrows_testkit::verdict_text;
 
@@ -45,6 +46,40 @@ fn the_first_screen_has_at_most_24_lines_of_80_columns_and_breaks_no_word_at_60(
         let wide = narrow.lines().find(|line| line.chars().count() > 60 && !is_command(line));
         assert_eq!(wide, None, "{name}\n{narrow}");
     }
+}
+
+#[test]
+fn six_loads_with_limits_of_their_own_are_said_in_short_on_the_first_screen() {
+    let mut summary = cases::network();
+    let first = summary.diagnosis.limiting[0].clone();
+    let limits = [
+        (Segment::Device, None),
+        (Segment::NetworkBandwidth, None),
+        (Segment::HostCpu, None),
+        (Segment::Device, Some(Segment::HostCpu)),
+        (Segment::ServerCommit, Some(Segment::Device)),
+        (Segment::ClientCpu, None),
+    ];
+    let entry = |index: usize, segment, relation| Limiting {
+        // As long as a name with its rates.
+        regime: format!(
+            "one-at-a-time read {index} (4KiB, 1 in flight), read 9.60 thousand op/s (p99 1.33 ms)"
+        ),
+        segment,
+        relation,
+        relief_gain_ratio: Some(2.1),
+        ..first.clone()
+    };
+    let of_load = |(index, (segment, other)): (usize, &(Segment, Option<Segment>))| {
+        let relation = if other.is_some() { Relation::Joint } else { Relation::Sole };
+        let both = std::iter::once(*segment).chain(*other);
+        both.map(|segment| entry(index, segment, relation)).collect::<Vec<_>>()
+    };
+    summary.diagnosis.limiting = limits.iter().enumerate().flat_map(of_load).collect();
+    let rendered = text::results(&summary, &Style { width: 80, ..Style::default() });
+    assert!(rendered.lines().count() <= 24, "{} lines\n{rendered}", rendered.lines().count());
+    assert!(rendered.contains("Limited by synchronous writes at the server"), "{rendered}");
+    assert!(!rendered.contains("times as fast") && rendered.contains("% sure)."), "{rendered}");
 }
 
 #[test]
