@@ -1,4 +1,4 @@
-//! The same load over one more connection: whether a connection, and not what all of them share, limits the path.
+//! The same load over more connections: whether a connection, and not what all of them share, limits the path.
 
 use super::connections;
 use super::gain::RateGain;
@@ -7,28 +7,35 @@ use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Target, Workload};
 
-/// What the same load did over one more connection.
+/// What the same load did over more connections.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExtraConnection<'a> {
     pub cell: &'a CellSummary,
-    /// Its rate over that with one connection less.
+    /// Its rate over that with fewer connections.
     pub gain: RateGain,
+    /// Connections of the two.
+    counts: [f64; 2],
 }
 
 impl ExtraConnection<'_> {
-    /// Whether the path is faster with it, by more than chance explains.
+    /// Whether the path is faster with them, by more than chance explains.
     pub(crate) fn helps(self) -> bool {
         self.gain.is_real()
     }
 
-    /// Whether the path is as fast without it.
+    /// Whether the path is as fast without them.
     pub(crate) fn adds_nothing(self) -> bool {
         self.gain.is_none()
     }
 
     /// The comparison in words.
     pub(crate) fn text(self) -> String {
-        format!("{}: one more connection gives {:.2} times the rate", self.cell.id, self.gain.ratio)
+        let [few, many] = self.counts;
+        let (id, ratio) = (&self.cell.id, self.gain.ratio);
+        if many - few <= 1.0 {
+            return format!("{id}: one more connection gives {ratio:.2} times the rate");
+        }
+        format!("{id}: {many:.0} connections in the place of {few:.0} give {ratio:.2} times the rate")
     }
 }
 
@@ -37,18 +44,38 @@ pub(crate) fn one_more_connection<'v>(
     view: &SummaryView<'v>,
     cell: &CellSummary,
 ) -> Option<ExtraConnection<'v>> {
-    let load = &cell.requested;
-    let more = |other: &&CellSummary| {
-        let wanted = &other.requested;
+    let is_one_more = |other: &CellSummary| {
+        other.clients == cell.clients && other.requested.workers == cell.requested.workers.saturating_add(1)
+    };
+    over_more(view, cell, is_one_more)
+}
+
+/// The same, else over the fewest more; each client has connections of its own.
+pub(crate) fn more_connections<'v>(
+    view: &SummaryView<'v>,
+    cell: &CellSummary,
+) -> Option<ExtraConnection<'v>> {
+    one_more_connection(view, cell).or_else(|| over_more(view, cell, |_| true))
+}
+
+fn over_more<'v>(
+    view: &SummaryView<'v>,
+    cell: &CellSummary,
+    is_asked_for: impl Fn(&CellSummary) -> bool,
+) -> Option<ExtraConnection<'v>> {
+    let is_more = |other: &&CellSummary| {
         other.cut == Cut::Path
             && matches!(other.target.form(), Target::Tcp { .. })
             && reads(other.op) == reads(cell.op)
-            && (other.block_bytes, wanted.queue_depth, other.clients)
-                == (cell.block_bytes, load.queue_depth, cell.clients)
-            && wanted.workers == load.workers.saturating_add(1)
+            && (other.block_bytes, other.requested.queue_depth)
+                == (cell.block_bytes, cell.requested.queue_depth)
+            && connections(other) > connections(cell)
+            && is_asked_for(other)
     };
-    let found = view.summary.cells.iter().find(more)?;
-    Some(ExtraConnection { cell: found, gain: RateGain::between(cell, found)? })
+    let more = view.summary.cells.iter().filter(is_more);
+    let found = more.min_by(|a, b| connections(a).total_cmp(&connections(b)))?;
+    let counts = [connections(cell), connections(found)];
+    Some(ExtraConnection { cell: found, gain: RateGain::between(cell, found)?, counts })
 }
 
 /// Whether the same load over twice as many connections or more, or half as many, moves about as much: what all of them

@@ -2,7 +2,7 @@
 
 use super::{Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
-use crate::method::one_more::{ExtraConnection, one_more_connection};
+use crate::method::one_more::{ExtraConnection, more_connections};
 use crate::method::{self, network};
 use crate::summary::SERVER_QUEUE_LENGTH;
 use crate::view::SummaryView;
@@ -43,7 +43,7 @@ const QUEUE_LENGTH: f64 = 1.0;
 
 fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
     let stream = view.ceiling(network::stream_cut(view, cell), cell)?.cell;
-    let more = one_more_connection(view, cell);
+    let more = more_connections(view, cell);
     let helped = more.is_some_and(ExtraConnection::helps);
     let limit = network::stream_limit_from(
         view,
@@ -99,25 +99,32 @@ mod tests {
         }
     }
 
+    /// Whether bulk writes are limited by their connection where the sender was limited for `limited_s` of a busy second and
+    /// so many workers and clients in the place of one move `gain` times as much.
+    fn is_named(limited_s: f64, (workers, clients): (u32, u32), gain: f64) -> bool {
+        let mut summary = windowed(limited_s, None);
+        let cell = summary.cells.iter().find(|cell| cell.id == "path/write/1MiB/qd16/c1").unwrap().clone();
+        let mut more = CellSummary { id: "more".into(), clients, ..cell.clone() };
+        (more.requested.workers, more.requested.clients) = (workers, clients);
+        more.in_flight.configured *= u64::from(workers * clients);
+        more.rate_bytes_per_s = cell.rate_bytes_per_s.map(|rate| narrows_model::BytesPerSec(rate.0 * gain));
+        more.ops_per_s = cell.ops_per_s.map(|rate| narrows_model::OpsPerSec(rate.0 * gain));
+        summary.cells.push(more);
+        let found = crate::diagnose(&summary).limiting;
+        let of_bulk_writes = found.iter().filter(|entry| entry.regime.starts_with("bulk write"));
+        of_bulk_writes.map(|entry| entry.segment).any(|segment| segment == Segment::ClientConnection)
+    }
+
     #[test]
     fn where_one_more_connection_helps_a_fifth_of_the_busy_time_names_it_too() {
-        let named = |limited_s: f64, gain: f64| {
-            let mut summary = windowed(limited_s, None);
-            let cell =
-                summary.cells.iter().find(|cell| cell.id == "path/write/1MiB/qd16/c1").unwrap().clone();
-            let mut more = CellSummary { id: "more".into(), ..cell.clone() };
-            more.requested.workers = 2;
-            more.in_flight.configured *= 2;
-            more.rate_bytes_per_s =
-                cell.rate_bytes_per_s.map(|rate| narrows_model::BytesPerSec(rate.0 * gain));
-            more.ops_per_s = cell.ops_per_s.map(|rate| narrows_model::OpsPerSec(rate.0 * gain));
-            summary.cells.push(more);
-            let found = crate::diagnose(&summary).limiting;
-            found.iter().any(|entry| {
-                entry.regime.starts_with("bulk write") && entry.segment == Segment::ClientConnection
-            })
-        };
-        assert!(named(0.45, 2.0) && !named(0.1, 2.0) && !named(0.45, 1.0));
+        assert!(is_named(0.45, (2, 1), 2.0));
+        assert!(!is_named(0.1, (2, 1), 2.0) && !is_named(0.45, (2, 1), 1.0));
+    }
+
+    #[test]
+    fn more_clients_have_more_connections() {
+        assert!(is_named(0.45, (1, 4), 4.0));
+        assert!(!is_named(0.1, (1, 4), 4.0) && !is_named(0.45, (1, 4), 1.0));
     }
 
     #[test]

@@ -41,7 +41,10 @@ fn verdicts_on_paths_with_a_known_fault() {
         let _neighbour = has_neighbour.then(|| busy_loops(&lab, &[cpu]));
         let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (case.check)(&lab)));
         match checked {
-            Ok(checked) => score::add(&mut score, case, has_neighbour, &checked.summary),
+            Ok(checked) => {
+                score.add_check_time(checked.wall_time);
+                score::add(&mut score, case, has_neighbour, &checked.summary);
+            }
             Err(_) => score.add_failed(case.fault),
         }
     }

@@ -5,6 +5,7 @@ use super::reliability::{Forecast, brier_score, reliability_table};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 /// From this share of the named loads right, and up to this share of all unknown, verdicts are good enough.
 pub const RIGHT_MIN_RATIO: f64 = 0.95;
@@ -57,9 +58,15 @@ pub struct VerdictScore {
     sure_and_wrong: u32,
     confusion: BTreeMap<(String, String), u32>,
     forecasts: Vec<Forecast>,
+    check_times: Vec<Duration>,
 }
 
 impl VerdictScore {
+    /// Adds how long the check of a path took.
+    pub fn add_check_time(&mut self, wall_time: Duration) {
+        self.check_times.push(wall_time);
+    }
+
     /// Adds what was said of a load.
     pub fn add(&mut self, load: &ScoredLoad<'_>) {
         let outcome = load.outcome;
@@ -146,7 +153,7 @@ impl VerdictScore {
         let named = self.right + self.wrong;
         let mut out = format!(
             "{title}: {} of {named} named loads right ({:.1} %, 95 % interval from {:.2}), {} unknown of {} ({:.1} %), {} wrong \
-             above 80 % sure, {} cases failed\n\nfault -> named, loads:\n",
+             above 80 % sure, {} cases failed\n",
             self.right,
             self.right_ratio() * 100.0,
             wilson_low(self.right, named),
@@ -156,11 +163,21 @@ impl VerdictScore {
             self.sure_and_wrong,
             self.failed,
         );
+        out.push_str(&self.times());
+        out.push_str("\nfault -> named, loads:\n");
         for ((fault, named), count) in &self.confusion {
             let _ = writeln!(out, "{count:4}  {fault} -> {named}");
         }
         out.push_str(&self.calibration());
         out
+    }
+
+    /// How long the checks took; empty where nobody looked.
+    fn times(&self) -> String {
+        let mut seconds: Vec<f64> = self.check_times.iter().map(Duration::as_secs_f64).collect();
+        seconds.sort_by(f64::total_cmp);
+        let Some(longest) = seconds.last() else { return String::new() };
+        format!("checks took {:.1} s in the median, {longest:.1} s at most\n", seconds[seconds.len() / 2])
     }
 
     /// The reliability table and the Brier score beside that of a constant; empty without any verdict.
@@ -250,7 +267,11 @@ mod tests {
         assert!((score.right_ratio() - 0.75).abs() < 1e-12);
         assert!((score.unknown_ratio() - 0.2).abs() < 1e-12);
         assert!((score.sure_and_wrong_ratio() - 0.25).abs() < 1e-12);
+        for seconds in [9, 4, 30] {
+            score.add_check_time(Duration::from_secs(seconds));
+        }
         let report = score.report("matrix");
+        assert!(report.contains("checks took 9.0 s in the median, 30.0 s at most"), "{report}");
         assert!(report.contains("   3  slow disk -> device"), "{report}");
         // (3 x 0.1² + 0.85²) / 4 = 0.188125.
         assert!(report.contains("Brier score 0.188; always saying 75.0 % scores 0.188"), "{report}");

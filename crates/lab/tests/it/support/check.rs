@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use narrows_lab::{Host, Lab, LabProcess, narrows_bin};
 use narrows_model::summary::{CellSummary, SegmentSummary};
@@ -41,6 +41,8 @@ pub(crate) struct Checked {
     pub exit_code: i32,
     /// What was said on standard error.
     pub stderr: String,
+    /// From its start to its end.
+    pub wall_time: Duration,
 }
 
 /// Starts `narrows serve` in `host`; `place` puts the command where it shall run (cgroup, CPUs).
@@ -100,6 +102,7 @@ pub(crate) struct Running {
     name: String,
     process: LabProcess,
     record: PathBuf,
+    started: Instant,
 }
 
 /// Whether every cell of every plan is measured. Checks run as a user's do, until the verdict is decided; a proof that looks
@@ -118,8 +121,9 @@ pub(crate) fn start_check(lab: &Lab, name: &str, mut command: Command, words: &s
         command.arg("--whole-plan");
     }
     command.args(words.split_whitespace()).args(["--json", "--seed", "7", "--out"]).arg(&record);
+    let started = Instant::now();
     let process = lab.start(&format!("check-{name}"), command).unwrap();
-    Running { name: name.to_owned(), process, record }
+    Running { name: name.to_owned(), process, record, started }
 }
 
 impl Running {
@@ -134,13 +138,14 @@ impl Running {
     pub(crate) fn finish(mut self) -> Checked {
         let name = &self.name;
         let status = self.process.wait(CHECKED).unwrap();
+        let wall_time = self.started.elapsed();
         let stderr = self.process.stderr().unwrap();
         let json: Value = serde_json::from_str(&self.process.stdout().unwrap())
             .unwrap_or_else(|error| panic!("{name}: no JSON ({error}), {status}: {stderr}"));
         let summary: Summary = serde_json::from_value(json.clone()).unwrap();
         let exit_code = status.code().unwrap_or(-1);
-        let checked = Checked { json, summary, record: self.record, exit_code, stderr };
-        checked.tell(name);
+        let checked = Checked { json, summary, record: self.record, exit_code, stderr, wall_time };
+        checked.print(name);
         checked
     }
 }
@@ -148,8 +153,9 @@ impl Running {
 impl Checked {
     /// Prints the verdict with its confidence, as a proof to be read.
     #[allow(clippy::print_stdout, reason = "the proof's numbers are what the test is run for")]
-    fn tell(&self, name: &str) {
-        println!("{name}: exit {}, complete: {}", self.exit_code, self.summary.complete);
+    pub(crate) fn print(&self, name: &str) {
+        let seconds = self.wall_time.as_secs_f64();
+        println!("{name}: exit {} after {seconds:.1} s, complete: {}", self.exit_code, self.summary.complete);
         for skip in &self.summary.skipped {
             println!("  skipped {}: {}", skip.cell, skip.reason);
         }
