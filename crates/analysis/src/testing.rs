@@ -7,6 +7,8 @@ pub(crate) mod by_protocol;
 #[cfg(test)]
 pub(crate) mod injected;
 #[cfg(test)]
+pub(crate) mod mounted;
+#[cfg(test)]
 pub(crate) mod observed;
 #[cfg(test)]
 pub(crate) mod proxied;

@@ -91,6 +91,12 @@ impl<'a> SummaryView<'a> {
         matches!(self.summary.target.form(), Target::Scheme { engine, .. } if engine.declaration().stores_data)
     }
 
+    /// Whether the path is on a mount, and the export behind it was measured by itself.
+    #[must_use]
+    pub fn has_export(&self) -> bool {
+        self.summary.cells.iter().any(|cell| cell.cut == Cut::UserClient)
+    }
+
     /// How the protocol shows where the path narrows, in its own words; `None` of any other path.
     #[must_use]
     pub fn probe(&self) -> Option<&'static ProtocolProbe> {

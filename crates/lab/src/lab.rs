@@ -63,6 +63,12 @@ impl Lab {
         Ipv4Addr::new(10, 77, self.claim.subnet(), 1)
     }
 
+    /// The bridge that joins the hosts, for further links to it; their names begin with [`Lab::prefix`].
+    #[must_use]
+    pub fn bridge(&self) -> String {
+        self.claim.bridge()
+    }
+
     /// What every name of this lab begins with: links, namespaces, cgroups.
     #[must_use]
     pub fn prefix(&self) -> &str {

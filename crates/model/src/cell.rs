@@ -54,6 +54,8 @@ pub enum Cut {
     HotBlocks,
     /// The whole path, with as many requests in flight over twice as many connections.
     MoreConnections,
+    /// The load of a mounted path on the export behind the mount, spoken in user space: no client of the kernel.
+    UserClient,
     /// The whole path.
     Path,
 }
@@ -77,6 +79,7 @@ impl Cut {
             Cut::RoundTrip => "round-trip",
             Cut::HotBlocks => "hot-blocks",
             Cut::MoreConnections => "more-connections",
+            Cut::UserClient => "user-client",
             Cut::Path => "path",
         }
     }
@@ -96,6 +99,7 @@ impl Cut {
             Cut::RoundTrip => Some(Segment::NetworkLatency),
             Cut::HotBlocks => Some(Segment::ServerCache),
             Cut::MoreConnections => Some(Segment::ClientConnection),
+            Cut::UserClient => Some(Segment::ClientFilesystem),
             Cut::ChangedPath | Cut::Path => None,
         }
     }

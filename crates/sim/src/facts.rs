@@ -191,6 +191,7 @@ pub(crate) fn effective(profile: &SimProfile, cell: &Cell) -> Effective {
             | Cut::RoundTrip
             | Cut::HotBlocks
             | Cut::MoreConnections
+            | Cut::UserClient
             | Cut::DirectPath
             | Cut::EarlyPath
             | Cut::Path
@@ -202,6 +203,7 @@ pub(crate) fn effective(profile: &SimProfile, cell: &Cell) -> Effective {
             | Cut::DirectPath
             | Cut::EarlyPath
             | Cut::MoreConnections
+            | Cut::UserClient
             | Cut::Path
     );
     Effective {

@@ -173,7 +173,7 @@ impl RouteBuilder<'_> {
                 self.device(&mut route, &RequestCall { bytes: payload, ..call });
             }
             Cut::EarlyPath => self.path(&mut route, &RequestCall { bytes: payload, durable: false, ..call }),
-            Cut::DirectPath | Cut::MoreConnections | Cut::ChangedPath | Cut::Path => {
+            Cut::DirectPath | Cut::MoreConnections | Cut::UserClient | Cut::ChangedPath | Cut::Path => {
                 self.path(&mut route, &RequestCall { bytes: payload, ..call });
             }
         }

@@ -82,6 +82,7 @@ fn missing(profile: &SimProfile, cell: &Cell) -> Option<String> {
             | Cut::RoundTrip
             | Cut::HotBlocks
             | Cut::MoreConnections
+            | Cut::UserClient
             | Cut::ServerStorage
             | Cut::DirectPath
             | Cut::EarlyPath,

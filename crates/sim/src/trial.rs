@@ -258,6 +258,7 @@ impl SimTrial<'_> {
                 | Cut::RoundTrip
                 | Cut::HotBlocks
                 | Cut::MoreConnections
+                | Cut::UserClient
                 | Cut::DirectPath
                 | Cut::EarlyPath
                 | Cut::ChangedPath
@@ -295,6 +296,7 @@ fn resident_ratio(profile: &SimProfile, cell: &Cell) -> Option<f64> {
         Cut::ServerStorage if buffered_read => Some(profile.cache.server_hit_ratio),
         Cut::DirectPath
         | Cut::MoreConnections
+        | Cut::UserClient
         | Cut::ChangedPath
         | Cut::Path
         | Cut::EarlyPath

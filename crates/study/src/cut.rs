@@ -247,6 +247,7 @@ pub(crate) fn has_cut(which: Cut, target: &Target) -> bool {
         Cut::RoundTrip
         | Cut::HotBlocks
         | Cut::MoreConnections
+        | Cut::UserClient
         | Cut::Path
         | Cut::DirectStream
         | Cut::DirectPath

@@ -46,6 +46,9 @@ pub struct CheckRequest {
     pub server: Option<RequestedServer>,
     /// What kind of path leads to a path target; `None` where it is not known.
     pub path_kind: Option<PathKind>,
+    /// The export behind a folder on an NFS mount, spoken to in user space beside the mount, or why it is not; `None` for
+    /// any other path.
+    pub export: Option<Result<Target, String>>,
     /// Time for the whole command.
     pub budget_s: f64,
     /// Length of a cell's measured window.
@@ -86,6 +89,7 @@ impl CheckRequest {
             target,
             server: None,
             path_kind: None,
+            export: None,
             budget_s: 60.0,
             cell_seconds: 1.5,
             trials: 1,

@@ -3,6 +3,7 @@
 //!
 //! Deliberately absent: any look at a counter; that is the rules'.
 
+mod export;
 mod lists;
 mod merge;
 mod observed;
@@ -124,8 +125,16 @@ fn diagnose_evaluated(cases: &Cases<'_>, evaluated: &[RuleVerdict]) -> CaseDiagn
     CaseDiagnosis { diagnosis, by_load, uses }
 }
 
-/// What every rule says.
+/// What every rule says, of a mounted folder also of the export behind it.
 pub(crate) fn evaluate_rules(cases: &Cases<'_>) -> Vec<RuleVerdict> {
+    let mut evaluated = rule_verdicts(cases);
+    evaluated.extend(export::verdicts(cases));
+    drop_outranked_parts(&mut evaluated);
+    evaluated
+}
+
+/// What every rule says of the cells of the path.
+fn rule_verdicts(cases: &Cases<'_>) -> Vec<RuleVerdict> {
     let of_rule = |rule: &'static Rule| {
         (rule.run)(cases)
             .into_iter()
@@ -133,9 +142,7 @@ pub(crate) fn evaluate_rules(cases: &Cases<'_>) -> Vec<RuleVerdict> {
             .map(|verdict| RuleVerdict { code: rule.code, slug: rule.slug, verdict })
             .filter(|evaluated| !refuted::is_refuted(cases, &evaluated.verdict))
     };
-    let mut evaluated: Vec<RuleVerdict> = RULES.iter().copied().flat_map(of_rule).collect();
-    drop_outranked_parts(&mut evaluated);
-    evaluated
+    RULES.iter().copied().flat_map(of_rule).collect()
 }
 
 /// Removes the parts of a load's time where something ranks before them: what the time was spent on is no limit then.

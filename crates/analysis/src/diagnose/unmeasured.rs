@@ -29,17 +29,17 @@ fn why(view: &SummaryView<'_>, segment: Segment, open: bool) -> String {
     if segment.is_within(Segment::Network) && view.loopback() {
         return "client and server talk over loopback, which is memory, not a network".to_owned();
     }
-    if needs_server(segment) && view.speaks_protocol() && !is_seen(view, segment) {
+    if needs_server(segment) && is_spoken(view) && !is_seen(view, segment) {
         return "nothing of ours ran on the server, and what its protocol showed does not isolate it"
             .to_owned();
     }
-    if needs_server(segment) && view.server().is_none() && !view.speaks_protocol() {
+    if needs_server(segment) && view.server().is_none() && !is_spoken(view) {
         return "there was no endpoint, so nothing of the path beyond this machine was visible".to_owned();
     }
     if view.sharing.one_station() && matches!(segment, Segment::ClientCpu | Segment::ServerCpu) {
         return "client and server use the same CPUs; see host.cpu".to_owned();
     }
-    if segment == Segment::HostCpu && view.speaks_protocol() {
+    if segment == Segment::HostCpu && is_spoken(view) {
         return "whether the server runs on this machine is not known to its protocol; other programs here are listed \
                 under foreign-load"
             .to_owned();
@@ -64,12 +64,12 @@ fn how_to(view: &SummaryView<'_>, segment: Segment, open: bool) -> String {
     if segment.is_within(Segment::Network) && view.loopback() {
         return "run `narrows serve` on the other machine and give --server HOST:PORT".to_owned();
     }
-    if view.speaks_protocol() && segment.is_within(Segment::Server) {
+    if is_spoken(view) && segment.is_within(Segment::Server) {
         return "watch the server itself while this load runs (top, iostat -x 1), or run `narrows serve` there and check \
                 tcp://HOST:PORT/disk beside it"
             .to_owned();
     }
-    if view.speaks_protocol() && segment.is_within(Segment::Network) {
+    if is_spoken(view) && segment.is_within(Segment::Network) {
         return "run `narrows serve` on the storage server, and check tcp://HOST:PORT/memory beside it"
             .to_owned();
     }
@@ -90,6 +90,11 @@ fn is_capped(view: &SummaryView<'_>) -> bool {
 /// Whether no load blames or clears the number in flight, although it was counted.
 fn is_open(evaluated: &[RuleVerdict], segment: Segment) -> bool {
     segment == Segment::WorkloadConcurrency && !evaluated.iter().any(|known| known.verdict.segment == segment)
+}
+
+/// Whether the protocol of the server was spoken in user space: to the path itself, or to the export behind its mount.
+fn is_spoken(view: &SummaryView<'_>) -> bool {
+    view.speaks_protocol() || view.has_export()
 }
 
 fn is_seen(view: &SummaryView<'_>, segment: Segment) -> bool {

@@ -11,6 +11,7 @@ pub(crate) mod confirmation;
 pub(crate) mod cpu;
 pub(crate) mod curve;
 pub(crate) mod device;
+pub(crate) mod export;
 pub(crate) mod gain;
 pub(crate) mod given;
 pub(crate) mod loss;

@@ -59,9 +59,14 @@ pub(super) struct ImaginedCell {
 }
 
 impl ImaginedCell {
-    /// Whether it is a cell of the path with more in flight, or more connections.
+    /// Whether it is a cell of the path, with more in flight or more clients.
     pub(super) fn refines(&self) -> bool {
         self.summary.cut == Cut::Path
+    }
+
+    /// Whether it is the load of the path with more in flight, or over more connections.
+    pub(super) fn has_more(&self) -> bool {
+        self.refines() || self.summary.cut == Cut::MoreConnections
     }
 
     /// Whether it is the device alone under the load of this cell of the path.
@@ -97,7 +102,9 @@ impl ImaginedCell {
                 growths.map(|(share, probability)| outcome(1.0 + more * share, probability)).to_vec()
             }
             // What the path does without: the more it gains, the more that takes.
-            Cut::EarlyPath | Cut::DirectPath => vec![outcome(10.0, full), outcome(HALF_FACTOR, half)],
+            Cut::EarlyPath | Cut::DirectPath | Cut::UserClient => {
+                vec![outcome(10.0, full), outcome(HALF_FACTOR, half)]
+            }
             Cut::DirectStream => vec![outcome(FREE_FACTOR * 10.0, full)],
             Cut::NetworkStream => vec![
                 outcome(FULL_FACTOR, full),
@@ -173,7 +180,7 @@ fn imagine(summary: &Summary, index: usize, cell: &Cell) -> Option<ImaginedCell>
         .collect();
     let (path, rate) = rated.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let factor = match cell.cut {
-        Cut::Path | Cut::EarlyPath | Cut::DirectPath => 1.0,
+        Cut::Path | Cut::EarlyPath | Cut::DirectPath | Cut::UserClient => 1.0,
         _ => FREE_FACTOR,
     };
     let configured = cell.workload.in_flight_configured() as f64;

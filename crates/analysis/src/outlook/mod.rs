@@ -88,12 +88,13 @@ pub fn outlook(summary: &Summary, left: &[Cell]) -> Outlook {
         let beside: Vec<&ImaginedCell> = imagined.iter().filter(|cell| cell.is_beside(&load.cell)).collect();
         let scene = LoadScene::new(summary, &load.cell, &beside);
         let mut is_decided = true;
-        // What refines a load comes after its cuts: these decide most verdicts, and need no files of their own.
+        // What has more in flight or more connections comes after the load's other cuts: these decide most verdicts, and need
+        // no files of their own.
         let (more, cuts): (Vec<&ImaginedCell>, Vec<&ImaginedCell>) =
-            beside.into_iter().partition(|cell| cell.refines());
+            beside.into_iter().partition(|cell| cell.has_more());
         let mut has_open_cut = false;
         for cell in cuts.into_iter().chain(more) {
-            if cell.refines() && has_open_cut {
+            if cell.has_more() && has_open_cut {
                 continue;
             }
             let beside =
@@ -101,7 +102,7 @@ pub fn outlook(summary: &Summary, left: &[Cell]) -> Outlook {
             let change = scene.change(cell).max(beside);
             if change >= CHANGE_MIN {
                 is_decided = false;
-                has_open_cut |= !cell.refines();
+                has_open_cut |= !cell.has_more();
                 if let Some(value) = outlook.values.get_mut(cell.index) {
                     *value += change;
                 }

@@ -55,3 +55,22 @@ fn the_device_under_a_bulk_load_that_the_page_cache_serves_is_measured_before_th
     assert!(best.is_some_and(|best| best.contains("read/1MiB")), "its own load's comes first");
     assert!(device(Access::Direct).1, "past the page cache nothing is read beside it");
 }
+
+#[test]
+fn over_more_connections_a_bulk_load_is_measured_after_its_hot_blocks() {
+    let mut summary = crate::testing::by_protocol::spoken(|cell| cell.arrival(4.0));
+    summary.cells.retain(|cell| cell.cut != Cut::HotBlocks && cell.cut != Cut::MoreConnections);
+    summary.diagnosis = crate::diagnose(&summary);
+    let is_bulk_read = |cell: &&narrows_model::summary::CellSummary| {
+        cell.cut == Cut::Path
+            && (cell.op, cell.block_bytes.0, cell.in_flight.configured) == (Op::Read, 1 << 20, 16)
+    };
+    let load = summary.cells.iter().find(is_bulk_read).unwrap().requested.clone();
+    let left = |cut, workers| Cell {
+        target: summary.target.clone(),
+        ..crate::testing::cell(cut, Workload { workers, ..load.clone() })
+    };
+    let both = [left(Cut::MoreConnections, 2), left(Cut::HotBlocks, 1)];
+    let seen = outlook(&summary, &both);
+    assert!(seen.values[0] == 0.0 && seen.values[1] >= CHANGE_MIN, "{:?}", seen.values);
+}

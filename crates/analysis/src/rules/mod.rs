@@ -29,6 +29,7 @@ mod generator_limited;
 mod host_cpu;
 mod imbalance;
 mod mixture;
+mod mount_client;
 mod network_bandwidth;
 mod network_latency;
 mod network_loss;
@@ -156,6 +157,7 @@ pub(crate) static RULES: &[&Rule] = &[
     &protocol_cache::RULE,
     &protocol_commit::RULE,
     &protocol_device::RULE,
+    &mount_client::RULE,
     &server_time_parts::RULE,
     // new rule: entry
     &operations_failed::RULE,

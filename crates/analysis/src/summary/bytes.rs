@@ -153,7 +153,8 @@ fn reaches_device(cut: Cut, target: &Target) -> bool {
         | Cut::DirectStream
         | Cut::ServerMemory
         | Cut::RoundTrip
-        | Cut::HotBlocks => false,
+        | Cut::HotBlocks
+        | Cut::UserClient => false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! `narrows check`: from what was typed to a verdict, as a pipeline of values.
 
+mod mounted_export;
 mod refine;
 mod request;
 mod resolved_target;

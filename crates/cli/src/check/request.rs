@@ -53,6 +53,7 @@ fn request(
     request.max_bytes_per_s = arguments.max_rate.map(|rate| rate.0);
     request.deep = arguments.deep;
     request.path_kind = facts.path.as_ref().map(|path| path.kind);
+    request.export = resolved.export();
     request.memory_bytes = facts.host.usable_memory();
     request.free_bytes =
         facts.path.as_ref().and_then(|path| path.free_bytes).or(resolved.exported_free_bytes());

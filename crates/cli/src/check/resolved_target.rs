@@ -1,6 +1,7 @@
 //! What TARGET is: a folder to make test files in, a file that is only read, an endpoint, or what a server of a storage
 //! protocol has.
 
+use super::mounted_export::MountedExport;
 use crate::args::CheckArguments;
 use crate::exit::CommandFailure;
 use crate::measurement::units::{self, UnitSite};
@@ -13,7 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What TARGET turned out to be, with the inventory of this machine.
+///
+/// Fields are dropped in order: our folder in the export is removed before the one that was made through the mount, so that
+/// both are gone when the command ends.
 pub(crate) struct ResolvedTarget {
+    /// The export behind a mounted folder, or why it is not measured; `None` of any other path.
+    export: Option<Result<MountedExport, String>>,
     kind: ResolvedTargetKind,
     inventory: Inventory,
 }
@@ -96,12 +102,25 @@ impl ResolvedTarget {
             Some(inventory) => inventory,
             None => measurement::machine(path, watch.clock_resolution_ns)?,
         };
-        Ok(Self { kind, inventory })
+        let mut resolved = Self { export: None, kind, inventory };
+        // An endpoint on the server measures what is behind the mount, and more of it.
+        if arguments.server.is_none() && matches!(resolved.kind, ResolvedTargetKind::Folder { .. }) {
+            let facts = resolved.inventory.path.as_ref();
+            resolved.export = facts
+                .and_then(|facts| MountedExport::find(facts, resolved.own_folder(), nonce, &watch.clock));
+        }
+        Ok(resolved)
     }
 
     /// What TARGET is.
     pub(crate) fn kind(&self) -> &ResolvedTargetKind {
         &self.kind
+    }
+
+    /// The export behind a mounted folder, as a target, or why it is not measured; `None` of any other path.
+    pub(crate) fn export(&self) -> Option<Result<Target, String>> {
+        let found = self.export.as_ref()?.as_ref();
+        Some(found.map(|export| export.target().clone()).map_err(Clone::clone))
     }
 
     /// This machine and the path to TARGET.
@@ -125,7 +144,10 @@ impl ResolvedTarget {
             {
                 own.target().clone()
             }
-            _ => target.clone(),
+            _ => match &self.export {
+                Some(Ok(export)) if export.target() == target => export.own_target().clone(),
+                _ => target.clone(),
+            },
         }
     }
 

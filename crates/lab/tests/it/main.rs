@@ -43,6 +43,7 @@ mod verdict_iscsi;
 mod verdict_load;
 mod verdict_local;
 mod verdict_memory;
+mod verdict_mount;
 mod verdict_network;
 mod verdict_protocol;
 mod verdict_proxy;

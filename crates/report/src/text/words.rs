@@ -263,7 +263,7 @@ fn all() -> impl Iterator<Item = &'static ReportWord> {
 }
 
 /// Cuts, which are in the ids of cells.
-const CUTS: [Cut; 15] = [
+const CUTS: [Cut; 16] = [
     Cut::Generator,
     Cut::MemoryCopy,
     Cut::PageCache,
@@ -278,6 +278,7 @@ const CUTS: [Cut; 15] = [
     Cut::RoundTrip,
     Cut::HotBlocks,
     Cut::MoreConnections,
+    Cut::UserClient,
     Cut::Path,
 ];
 

@@ -43,7 +43,10 @@ impl PointPlanner<'_> {
         let path = self.path(point);
         let mut planned = vec![Ok(self.generator(&path)), Ok(self.memory_copy(&path))];
         match self.route {
-            CheckRoute::Local => planned.extend(self.local(point)),
+            CheckRoute::Local => {
+                planned.extend(self.local(point));
+                planned.extend(self.behind_mount(point));
+            }
             CheckRoute::Disk(endpoint) | CheckRoute::Mount(endpoint) => {
                 planned.push(Ok(self.network(endpoint, point)));
                 planned.extend(self.past_the_proxy(endpoint, point));
@@ -261,7 +264,7 @@ impl PointPlanner<'_> {
         Workload { queue_depth, workers, ..self.base(point) }
     }
 
-    fn at_endpoint(&self, point: GridPoint) -> Workload {
+    pub(super) fn at_endpoint(&self, point: GridPoint) -> Workload {
         Workload { queue_depth: point.depth, workers: 1, ..self.base(point) }
     }
 

@@ -7,6 +7,7 @@ use crate::prefill::Prefilled;
 use crate::request::{CheckRequest, ServerKind};
 use narrows_model::plan::LoadStatement;
 use narrows_model::{Bytes, Cell, Cut, Layer, Nanos, Site, Target};
+use std::collections::BTreeSet;
 
 /// The statement for `cells`, whose files have `file_bytes` each; what refinement may add is included.
 pub(super) fn statement(
@@ -51,13 +52,14 @@ pub(crate) fn makes_files(cell: &Cell) -> bool {
     !cell.read_only && stored
 }
 
-/// The path's files are shared by its cells; the server's own load has another one.
+/// The path's files are shared by its cells; the server's own load has others, and so has the export behind a mount.
 fn files(cells: &[Cell], file_bytes: Bytes) -> Bytes {
-    let sites = [Site::Client, Site::Server]
+    let sets: BTreeSet<(Site, bool)> = cells
         .iter()
-        .filter(|site| cells.iter().any(|cell| cell.site == **site && makes_files(cell)))
-        .count();
-    Bytes(file_bytes.0.saturating_mul(u64::try_from(sites).unwrap_or(u64::MAX)))
+        .filter(|cell| makes_files(cell))
+        .map(|cell| (cell.site, matches!(cell.target, Target::Scheme { .. })))
+        .collect();
+    Bytes(file_bytes.0.saturating_mul(u64::try_from(sets.len()).unwrap_or(u64::MAX)))
 }
 
 /// Most bytes written to files, preparation apart; `None` when a cell is bounded by its time alone.
@@ -99,6 +101,9 @@ fn touches(request: &CheckRequest, route: &CheckRoute, cells: &[Cell]) -> Vec<St
                 "the endpoint's store".to_owned()
             }
             (Target::Tcp { layer: Layer::Memory, .. }, _) => "the endpoint's memory".to_owned(),
+            (Target::Scheme { .. }, _) if matches!(request.target, Target::File { .. }) => {
+                format!("a separate test folder in {}, past the mount", cell.target)
+            }
             _ => continue,
         };
         if !places.contains(&place) {

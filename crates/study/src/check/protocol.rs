@@ -5,10 +5,11 @@
 
 use super::cuts::PointPlanner;
 use super::grid::GridPoint;
+use super::route::CheckRoute;
 use crate::cut;
 use narrows_model::plan::SkippedCell;
 use narrows_model::workload::SyncPolicy;
-use narrows_model::{Cell, Cut, Op, Stop, Workload};
+use narrows_model::{Cell, Cut, Op, Stop, Target, Workload};
 
 /// The same few blocks: enough for every request in flight, and for a share of the caches of no CPU.
 const HOT_BYTES: u64 = 4 << 20;
@@ -16,25 +17,50 @@ const HOT_BYTES: u64 = 4 << 20;
 impl PointPlanner<'_> {
     /// The whole path: reads as found, writes until they are durable.
     pub(super) fn protocol_path(&self, point: GridPoint) -> Cell {
+        self.spoken(Cut::Path, &self.request.target, self.on_path(point), point)
+    }
+
+    /// The load `load` of `point` on what a server has at `target`: reads as found, writes until they are durable.
+    fn spoken(&self, cut: Cut, target: &Target, load: Workload, point: GridPoint) -> Cell {
         let sync = match point.op {
             Op::Write if point.is_durable_each() => SyncPolicy::Dsync,
             Op::Write => SyncPolicy::AtEnd,
             _ => SyncPolicy::None,
         };
-        let workload = Workload { sync, ..self.on_path(point) };
+        let workload = Workload { sync, ..load };
         let stop = match self.request.existing_file {
             _ if point.op == Op::Write => self.bounded(),
             // The first pass shows what was cached: a warm-up would hide it.
             Some(_) => Stop { warm_up_ns: narrows_model::Nanos(0), ..self.timed() },
             None => self.timed(),
         };
-        self.cell(Cut::Path, self.request.target.clone(), workload, stop)
+        self.cell(cut, target.clone(), workload, stop)
+    }
+
+    /// The load of `point` on the export behind the mount, without the kernel's client, with its cuts; empty for any
+    /// other path.
+    pub(super) fn behind_mount(&self, point: GridPoint) -> Vec<Result<Cell, SkippedCell>> {
+        let load = || self.at_endpoint(point);
+        match &self.request.export {
+            None => Vec::new(),
+            Some(Err(reason)) => {
+                let cell = self.spoken(Cut::UserClient, &self.request.target, load(), point);
+                vec![Err(SkippedCell { cell: cell.id, reason: reason.clone() })]
+            }
+            Some(Ok(export)) => {
+                let cell = self.spoken(Cut::UserClient, export, load(), point);
+                let mut cells = self.by_protocol(&cell, point);
+                cells.extend(self.more_connections(&cell, point).map(Ok));
+                cells.push(Ok(cell));
+                cells
+            }
+        }
     }
 
     /// What the path of `point` is compared with.
     pub(super) fn by_protocol(&self, path: &Cell, point: GridPoint) -> Vec<Result<Cell, SkippedCell>> {
         let mut cuts = Vec::new();
-        if self.route.capabilities(self.request).is_some_and(|known| known.ops.contains(&Op::Ping)) {
+        if self.has_round_trips(&path.target) {
             cuts.push(Ok(self.round_trip(path)));
         }
         cuts.push(Ok(self.hot_blocks(path)));
@@ -44,6 +70,15 @@ impl PointPlanner<'_> {
             cuts.push(Ok(self.cell(Cut::EarlyPath, path.target.clone(), workload, path.stop)));
         }
         cuts
+    }
+
+    /// Whether the protocol at `target` has a request that neither reads nor writes.
+    fn has_round_trips(&self, target: &Target) -> bool {
+        let ops = match (self.route, target) {
+            (CheckRoute::Local, Target::Scheme { engine, .. }) => engine.declaration().ops,
+            _ => self.route.capabilities(self.request).map_or(&[][..], |known| &known.ops),
+        };
+        ops.contains(&Op::Ping)
     }
 
     /// Round trips without data, as many at a time as the path has requests in flight; the same for all of its blocks.

@@ -125,7 +125,9 @@ impl CheckRoute {
     /// What the protocol that is spoken to `target` shows; `None` of any other path.
     pub(super) fn probe(&self, target: &Target) -> Option<&'static ProtocolProbe> {
         match (self, target) {
-            (CheckRoute::Protocol, Target::Scheme { engine, .. }) => engine.declaration().probe.as_ref(),
+            (CheckRoute::Protocol | CheckRoute::Local, Target::Scheme { engine, .. }) => {
+                engine.declaration().probe.as_ref()
+            }
             _ => None,
         }
     }

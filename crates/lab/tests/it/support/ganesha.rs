@@ -61,6 +61,11 @@ impl<'a> Ganesha<'a> {
         format!("nfs://{}{path}", self.host.address())
     }
 
+    /// The address of its host.
+    pub(crate) fn address(&self) -> std::net::Ipv4Addr {
+        self.host.address()
+    }
+
     /// Kills the server as a crash would.
     pub(crate) fn kill(&mut self) {
         self.server.kill9().unwrap();

@@ -4,6 +4,7 @@ pub(crate) mod apart;
 pub(crate) mod check;
 pub(crate) mod fuse;
 pub(crate) mod ganesha;
+pub(crate) mod guest;
 pub(crate) mod ledger;
 pub(crate) mod loop_device;
 pub(crate) mod original;
@@ -40,6 +41,11 @@ pub(crate) fn lab_with_disks() -> Option<Lab> {
 /// A lab that can have an NFS server; or nothing, as [`lab`].
 pub(crate) fn lab_with_nfs() -> Option<Lab> {
     lab_with(&["ganesha.nfsd", "rpcbind"])
+}
+
+/// A lab that can have an NFS server and a guest that mounts its export; or nothing, as [`lab`].
+pub(crate) fn lab_with_guests() -> Option<Lab> {
+    lab_with(&["ganesha.nfsd", "rpcbind", "linux.uml", "modprobe"])
 }
 
 /// A lab that can have an iSCSI target; or nothing, as [`lab`].

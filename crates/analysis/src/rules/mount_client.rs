@@ -1,0 +1,145 @@
+//! The kernel's client of a mount takes the time, and not what is behind it.
+
+use super::{Basis, Rule, SegmentVerdict, Stance};
+use crate::case::Cases;
+use crate::method;
+use crate::method::export::{self, ExportLoad, MountCalls};
+use crate::text;
+use crate::thresholds::{BARELY_RATIO, DOMINANT_RATIO, GAIN_MAX, INFERRED_CONFIDENCE};
+use narrows_model::Segment;
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+
+/// The rule.
+pub(super) static RULE: Rule = Rule {
+    code: "mount-client-bound",
+    slug: "mount_client",
+    segment: Segment::ClientFilesystem,
+    title: "the kernel's NFS client takes the time: the same load without it is much faster",
+    definition: "A folder is on an NFS mount, and the same load is put on the export behind it by narrows itself, without the \
+                 kernel's client. What of a request's time is gone then is that client's: half of it or more limits, less \
+                 than a quarter clears it. Where calls wait for most of their time before they are sent \
+                 (/proc/self/mountstats), the slots and connections of the mount are named in its place. Where the mount \
+                 takes as long as the export, what limits the export limits the mount.",
+    formula: "(T(mount) - T(export)) / T(mount) >= 0.5; queue time / execute time of READ, WRITE and COMMIT >= 0.5",
+    source: "Substitution of one stage (Denning and Buzen 1978); Linux, net/sunrpc/stats.c (queue, round trip, execute)",
+    example: "1 MiB reads, 16 in flight: 61 MiB/s over the mount, 410 MiB/s without the kernel's client: 85 %",
+    how_to_measure: Some("check a folder on an NFS mount whose export this user may mount over NFSv3"),
+    how_to_write: None,
+    run,
+};
+
+fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
+    cases.evaluate_cells(|view, cell| Some(evaluate(cell, &export::beside(view, cell)?)))
+}
+
+fn evaluate(cell: &CellSummary, load: &ExportLoad<'_>) -> SegmentVerdict {
+    let share = load.client_share().clamp(0.0, 1.0);
+    let stance = match share {
+        share if share >= DOMINANT_RATIO => Stance::Limits,
+        share if share < DOMINANT_RATIO / 2.0 => Stance::Clears,
+        _ => Stance::Open,
+    };
+    let calls = export::mount_calls(cell);
+    let waits = |calls: &MountCalls| calls.queue_share().is_some_and(|share| share >= DOMINANT_RATIO);
+    let is_queued = stance == Stance::Limits && calls.as_ref().is_some_and(waits);
+    let segment = if is_queued { Segment::ClientConnection } else { RULE.segment };
+    let verdict = SegmentVerdict::new(segment, &cell.id, stance, Basis::TimeShare, share)
+        .with_load_error(method::joint_error(cell, load.cell))
+        .with_confidence_max(INFERRED_CONFIDENCE)
+        .unsure_if(share < BARELY_RATIO)
+        .with_relief_gain(ratio(1.0, 1.0 - share).filter(|gain| *gain < GAIN_MAX));
+    let text = format!(
+        "{}: a request takes {} over the mount, {} without the kernel's client: {} is that client's",
+        cell.id,
+        text::seconds(load.mount_s),
+        text::seconds(load.export_s),
+        text::percent(share),
+    );
+    let verdict =
+        verdict.with_evidence(text, "time of the same requests by narrows's own client", "nfsiostat 1");
+    match calls {
+        Some(calls) => {
+            verdict.with_evidence(calls_text(cell, &calls), "/proc/self/mountstats", "nfsiostat 1")
+        }
+        None => verdict,
+    }
+}
+
+/// Where the calls of the mount spent their time.
+fn calls_text(cell: &CellSummary, calls: &MountCalls) -> String {
+    let mean = |sum: narrows_model::Nanos| text::seconds(sum.as_secs_f64() / calls.call_count as f64);
+    format!(
+        "{}: {} calls of the mount took {} each, {} of it in the client's queue and {} on the network and at the server",
+        cell.id,
+        calls.call_count,
+        mean(calls.execute_ns),
+        mean(calls.queue_ns),
+        mean(calls.round_trip_ns),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::mounted::{Mounted, mounted};
+    use crate::testing::named;
+    use narrows_model::Summary;
+
+    /// Whether the kernel's client is cleared under every load of the mount.
+    fn is_cleared(summary: &Summary) -> bool {
+        let cases = Cases::of_run(summary);
+        let verdicts = run(&cases);
+        verdicts.iter().all(|verdict| verdict.stance == Stance::Clears && verdict.segment == RULE.segment)
+            && verdicts.len() == cases.view().unwrap().regimes().len()
+    }
+
+    #[test]
+    fn a_mount_much_slower_than_its_export_names_the_kernels_client() {
+        let slow = mounted(Mounted { slower: 5.0, ..Mounted::default() });
+        let entry =
+            slow.diagnosis.limiting.iter().find(|entry| entry.regime.starts_with("bulk read")).unwrap();
+        assert_eq!(entry.segment, Segment::ClientFilesystem, "{:#?}", slow.diagnosis.limiting);
+        assert!(entry.confidence <= INFERRED_CONFIDENCE && entry.codes.contains(&RULE.code.to_owned()));
+        assert!(entry.evidence[0].text.contains("80 %"), "{:?}", entry.evidence);
+    }
+
+    #[test]
+    fn calls_that_wait_in_the_clients_queue_name_its_connections() {
+        let queued = mounted(Mounted { slower: 5.0, queue_share: 0.8, ..Mounted::default() });
+        assert_eq!(named(&queued, "bulk read"), [Segment::ClientConnection]);
+    }
+
+    #[test]
+    fn a_mount_as_fast_as_its_export_clears_the_client_and_has_the_exports_limit() {
+        let full = mounted(Mounted { arrival: 1.05, ..Mounted::default() });
+        assert_eq!(named(&full, "bulk read"), [Segment::NetworkBandwidth], "{:#?}", full.diagnosis.limiting);
+        assert!(is_cleared(&full));
+        let behind = mounted(Mounted { arrival: 4.0, hot: 5.0, ..Mounted::default() });
+        assert_eq!(
+            named(&behind, "bulk read and write"),
+            [Segment::Device],
+            "{:#?}",
+            behind.diagnosis.limiting
+        );
+    }
+
+    #[test]
+    fn of_a_mount_that_is_faster_only_what_is_slower_still_is_named() {
+        let device = |hot| mounted(Mounted { slower: 0.75, hot, ..Mounted::default() });
+        let (slow, quick) = (device(5.0), device(2.1));
+        assert_eq!(named(&slow, "bulk read and write"), [Segment::Device], "{:#?}", slow.diagnosis.limiting);
+        assert!(
+            !named(&quick, "bulk read").contains(&Segment::Device),
+            "it takes less than half of the mount's time"
+        );
+        let wire = mounted(Mounted { slower: 0.75, arrival: 1.05, ..Mounted::default() });
+        assert!(!named(&wire, "bulk read").contains(&Segment::NetworkBandwidth), "the mount moves more");
+    }
+
+    #[test]
+    fn what_limits_an_export_that_is_much_faster_is_not_named_for_the_mount() {
+        let slow = mounted(Mounted { slower: 5.0, arrival: 1.05, ..Mounted::default() });
+        assert!(!named(&slow, "bulk read").contains(&Segment::NetworkBandwidth));
+    }
+}

@@ -1,0 +1,112 @@
+//! A guest kernel (user-mode Linux) on the bridge of a lab: it has an NFS client of the kernel, which this machine's kernel
+//! may lack. Its files are this machine's, its network and its processes are its own, and it has one CPU.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use narrows_lab::{Lab, narrows_bin, pin_to_cpus};
+
+use super::check::Checked;
+use super::ganesha::{Ganesha, MOUNT_PORT, NFS_PORT};
+
+/// Longer than any check in a guest takes, with its boot of two or three seconds.
+const GUEST: Duration = Duration::from_secs(90);
+/// The last number of its address; hosts have others.
+const ADDRESS: u8 = 250;
+/// Where the export is mounted in the guest.
+const MOUNT_POINT: &str = "/mnt/share";
+
+/// A guest's link to a lab, removed with this value.
+pub(crate) struct Guest<'a> {
+    lab: &'a Lab,
+    tap: String,
+}
+
+impl<'a> Guest<'a> {
+    /// A guest that may be started in `lab`.
+    pub(crate) fn new(lab: &'a Lab) -> Self {
+        let guest = Self { lab, tap: format!("{}t1", lab.prefix()) };
+        ip(&["tuntap", "add", &guest.tap, "mode", "tap"]);
+        ip(&["link", "set", &guest.tap, "master", &lab.bridge(), "up"]);
+        guest
+    }
+
+    /// Boots it, mounts the export of `server` with these further options, and checks the mount with `words`.
+    #[track_caller]
+    pub(crate) fn check_mount(&self, server: &Ganesha<'_>, options: &str, words: &str) -> Checked {
+        let base = self.lab.scratch().join("guest");
+        fs::create_dir(&base).unwrap();
+        let record = base.join("record");
+        let [json, errors, code] = ["check.json", "check.err", "check.code"].map(|name| base.join(name));
+        let check = format!(
+            "cd /mnt && {} check {MOUNT_POINT} --quiet --json --seed 7 --out {} {words} >{} 2>{}; echo $? >{}",
+            narrows_bin().unwrap().display(),
+            record.display(),
+            json.display(),
+            errors.display(),
+            code.display(),
+        );
+        let started = Instant::now();
+        let said = self.boot(&base.join("init"), &mount(server, options, &check));
+        let wall_time = started.elapsed();
+        let read =
+            |path: &PathBuf| fs::read_to_string(path).unwrap_or_else(|error| panic!("{error}: {said}"));
+        let exit_code = read(&code).trim().parse().unwrap();
+        let stderr = read(&errors);
+        let value: serde_json::Value = serde_json::from_str(&read(&json))
+            .unwrap_or_else(|error| panic!("no JSON ({error}), exit code {exit_code}: {stderr}\n{said}"));
+        let summary = serde_json::from_value(value.clone()).unwrap();
+        let checked = Checked { json: value, summary, record, exit_code, stderr, wall_time };
+        checked.print("mount");
+        checked
+    }
+
+    /// Runs `script` as the guest's only program; what it and the kernel said.
+    fn boot(&self, init: &std::path::Path, script: &str) -> String {
+        fs::write(init, script).unwrap();
+        let made = Command::new("chmod").arg("+x").arg(init).status().unwrap();
+        assert!(made.success());
+        let mut command = Command::new("linux.uml");
+        command.args(["mem=768M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw", "quiet"]);
+        command.args(["con0=fd:0,fd:1", "con=null", &format!("init={}", init.display())]);
+        command.arg(format!("vec0:transport=tap,ifname={},depth=128,gro=1", self.tap));
+        command.env("TMPDIR", "/dev/shm").env("HOME", self.lab.scratch());
+        pin_to_cpus(&mut command, &[0]);
+        let mut process = self.lab.start("guest", command).unwrap();
+        process.wait(GUEST).unwrap();
+        process.stdout().unwrap()
+    }
+}
+
+impl Drop for Guest<'_> {
+    fn drop(&mut self) {
+        let _gone = Command::new("ip").args(["link", "del", &self.tap]).status();
+    }
+}
+
+/// The script of a guest that mounts the export of `server`, runs `command` and ends.
+fn mount(server: &Ganesha<'_>, options: &str, command: &str) -> String {
+    let [a, b, c, _] = server.address().octets();
+    let (own, storage) = (format!("{a}.{b}.{c}.{ADDRESS}"), server.address());
+    let options = format!(
+        "addr={storage},vers=3,proto=tcp,port={NFS_PORT},mountport={MOUNT_PORT},mountproto=tcp,nolock{options}"
+    );
+    format!(
+        "#!/bin/sh
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run
+mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t tmpfs tmpfs /run; mount -t tmpfs tmpfs /mnt
+mkdir -p /run/modules/lib {MOUNT_POINT}; ln -s /usr/lib/uml/modules /run/modules/lib/modules
+modprobe -d /run/modules nfsv3
+ip link set lo up; ip addr add {own}/24 dev vec0; ip link set vec0 up
+mount -i -t nfs -o {options} {storage}:/data {MOUNT_POINT} && ( {command} )
+umount {MOUNT_POINT}; echo o >/proc/sysrq-trigger; sleep 5
+"
+    )
+}
+
+fn ip(arguments: &[&str]) {
+    let done = Command::new("ip").args(arguments).status().unwrap();
+    assert!(done.success(), "ip {}", arguments.join(" "));
+}
