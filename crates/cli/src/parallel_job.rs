@@ -61,7 +61,7 @@ pub fn launched_rank() -> Option<JobRank> {
 }
 
 /// Suites of collective calls: their ranks run all of it together.
-const COLLECTIVE_SUITES: [&str; 2] = ["mpi-io-test", "coll-perf"];
+pub const COLLECTIVE_SUITES: [&str; 4] = ["mpi-io-test", "coll-perf", "mpi-tile-io", "noncontig"];
 
 /// Why the command `raw` is refused where it names a suite that only the program with an MPI library has.
 pub(crate) fn refusal_of_suite(raw: &[OsString]) -> Option<CommandFailure> {

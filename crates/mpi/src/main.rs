@@ -2,6 +2,7 @@
 //!
 //! Rank 0 runs the command; all others serve it. Not here: the command line, which is the library's of `narrows`.
 
+mod calls;
 mod collective;
 mod constants;
 mod engine;
@@ -9,6 +10,7 @@ mod failure;
 mod file;
 mod gathered;
 mod handshake;
+mod hints;
 mod identity;
 mod message;
 mod messenger;

@@ -118,7 +118,7 @@ fn live(joined: &Sender<Result<Start, JobRefusal>>, own: OwnClient, inbox: &Rece
         }
     };
     if collective::is_wanted(&words) {
-        let end = collective::run(&world, &words);
+        let end = collective::run(&world, &job.ranks, &words);
         drop(joined.send(Ok(Start::Ended(end))));
         return;
     }

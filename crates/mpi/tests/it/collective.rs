@@ -173,6 +173,8 @@ fn a_file_that_was_not_written_as_a_whole_does_not_stay() {
     for suite in [
         &["coll-perf", "-f", "data", "--size", "512x256x256"][..],
         &["mpi-io-test", "-f", "data", "-b", "64MiB"],
+        // The first rank alone, for which the second one waits.
+        &["mpi-io-test", "-f", "data", "-b", "65MiB", "--scaling", "1,2"],
     ] {
         // 64 MiB, in blocks of 1024 bytes: more than the library's own files have, less than the suite's.
         let limited =
