@@ -1,6 +1,6 @@
 //! Figures of suites of collective calls as values: `--json`, and the scaling study of `suite mpi-io-test`.
 
-use crate::job::{Ended, run};
+use crate::job::{Ended, run, run_refused};
 use narrows_model::collective::{CollectivePhase, CollectiveRun, PhaseSync};
 use narrows_model::{Bytes, Json as _, Op};
 use std::path::Path;
@@ -56,11 +56,6 @@ fn ranks_with_parts_of_other_sizes_have_their_own_bytes() {
     for phase in &array.points[0].phases {
         assert_sums(phase, &[4 * 45 * 4, 3 * 45 * 4]);
     }
-    let words = "suite mpi-tile-io --filename data --sz_tile_x 8 --sz_tile_y 8 --write_file --json";
-    let tiles = document(&run(folder.path(), 2, &words.split(' ').collect::<Vec<_>>()));
-    let [written] = &tiles.points[0].phases[..] else { panic!("{tiles:?}") };
-    assert_sums(written, &[8 * 8 * 32, 8 * 8 * 32]);
-    assert!(written.ranks.iter().all(|rank| rank.open_ns.is_some() && rank.close_ns.is_some()), "{tiles:?}");
 }
 
 fn scaled(folder: &Path, ranks: u32, more: &[&str]) -> Ended {
@@ -98,7 +93,8 @@ fn scaling_measures_each_number_of_ranks_with_each_block_in_one_job() {
 #[test]
 fn numbers_of_ranks_that_the_job_has_not_are_refused_once() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let ended = scaled(folder.path(), 2, &["--scaling", "1,3"]);
+    let words = ["suite", "mpi-io-test", "-f", "data", "--scaling", "1,3"];
+    let ended = run_refused(folder.path(), 2, &words);
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert_eq!(ended.stderr.matches("--scaling has 3 ranks, and the job has 2").count(), 1, "{ended:?}");
 }
