@@ -6,6 +6,7 @@ use crate::console::Console;
 use crate::exit::CommandFailure;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 /// A process of a parallel job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,11 +54,13 @@ fn job_rank(variable: impl Fn(&str) -> Option<String>) -> Option<JobRank> {
     (rank > 0 || !launcher.is_first_alone).then_some(JobRank { rank, process_count: None })
 }
 
-/// The rank of this process by its environment.
+/// The rank of this process by its environment, as that is when this is called first: an MPI library, once it is started,
+/// sets variables of launchers also where there is none.
 #[must_use]
 pub fn launched_rank() -> Option<JobRank> {
+    static LAUNCHED: OnceLock<Option<JobRank>> = OnceLock::new();
     #[allow(clippy::disallowed_methods, reason = "the environment is read in this crate")]
-    job_rank(|name| std::env::var(name).ok())
+    *LAUNCHED.get_or_init(|| job_rank(|name| std::env::var(name).ok()))
 }
 
 /// Suites of collective calls: their ranks run all of it together.

@@ -42,6 +42,8 @@ fn main() -> ExitCode {
     if let Err(error) = narrows_sys::process::report_oversized_files_as_errors() {
         return fail(&error.to_string(), COULD_NOT_RUN);
     }
+    // As this process was started: the MPI library sets variables of launchers too.
+    let _ = narrows::launched_rank();
     let (joined, job) = channel();
     let (orders, inbox) = channel();
     let messenger = match MessengerHandle::start(joined, OwnClient::new(orders)) {
