@@ -45,7 +45,9 @@ impl MpiFile {
         hints: &[(String, String)],
     ) -> Result<Self, MpiFailure> {
         let shown = path.display().to_string();
-        let name = CString::new(path.as_os_str().as_encoded_bytes())
+        // Open MPI 4.1 fails to open a name of one letter; with its folder it is longer.
+        let placed = if path.components().count() == 1 { Path::new(".").join(path) } else { path.to_owned() };
+        let name = CString::new(placed.as_os_str().as_encoded_bytes())
             .map_err(|_| MpiFailure::invalid(format!("{shown}: a name with a zero byte")))?;
         let read_write = constant(ffi::MPI_MODE_RDWR)?;
         let flags = match mode {

@@ -30,13 +30,14 @@ fn every_pattern_reads_what_it_wrote_and_leaves_the_gaps_of_memory() {
 
 #[test]
 fn each_integer_of_the_file_is_its_index_whoever_wrote_it() {
+    // Open MPI 4.1 opens no file whose name is one letter without a folder.
     for (ranks, pattern, calls) in [(4, "nc-nc", Some("-C")), (1, "c-nc", None)] {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-        let words = ["suite", "noncontig", "-f", "data", "--veclen", "77", "--elmtcount", "5", "--keep"];
+        let words = ["suite", "noncontig", "-f", "d", "--veclen", "77", "--elmtcount", "5", "--keep"];
         let words = words.into_iter().chain(["--pattern", pattern]).chain(calls).collect::<Vec<_>>();
         let ended = run(folder.path(), ranks, &words);
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        let bytes = std::fs::read(folder.path().join("data")).unwrap();
+        let bytes = std::fs::read(folder.path().join("d")).unwrap();
         assert_eq!(bytes.len(), 77 * 5 * 4 * ranks as usize, "{words:?}");
         let all = bytes.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap()));
         assert!((0_u32..).zip(all).all(|(index, found)| index == found), "{ranks} ranks, {words:?}");
