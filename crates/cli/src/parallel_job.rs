@@ -135,6 +135,21 @@ mod tests {
     }
 
     #[test]
+    fn a_suite_of_collective_calls_is_refused_with_the_program_that_has_it() {
+        let refusal = |words: &[&str]| {
+            let raw: Vec<OsString> = words.iter().map(OsString::from).collect();
+            refusal_of_suite(&raw).map(|failure| (failure.code(), failure.message()))
+        };
+        for name in COLLECTIVE_SUITES {
+            let (code, said) = refusal(&["narrows", "suite", name, "--json"]).unwrap();
+            assert_eq!(code, 2);
+            assert!(said.contains(&format!("start `mpirun -np N narrows-mpi suite {name}`")), "{said}");
+        }
+        assert_eq!(refusal(&["narrows", "suite", "bonnie"]), None);
+        assert_eq!(refusal(&["narrows", "run", "noncontig"]), None);
+    }
+
+    #[test]
     fn a_process_that_is_alone_is_in_no_job() {
         assert_eq!(found(&[]), None);
         for (name, variables, _) in SET_BY.iter().filter(|(_, _, says_count)| *says_count) {
