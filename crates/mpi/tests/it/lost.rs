@@ -69,7 +69,7 @@ fn a_signal_to_all_processes_of_a_job_is_for_rank_0_alone() {
     let target = folder.path().display().to_string();
     let text = format!(
         "target = \"{target}\"\nseconds = 60\n\n[workload]\nop = \"write\"\nblock = \"64KiB\"\nfile = \"4MiB\"\n\n[stop]\n\
-         measure = \"300ms\"\ntrials = 5\n"
+         measure = \"300ms\"\ntrials = 3\n"
     );
     std::fs::write(folder.path().join("study.toml"), text).unwrap();
     // As Slurm sends it to each process: the last rank gets it, and goes on until rank 0 asks it to stop.

@@ -21,7 +21,6 @@ fn the_tiles_of_all_ranks_are_the_data_set_whatever_calls_wrote_them() {
     for (ranks, words, [x, y, element]) in [
         (1, "--sz_tile_x 5 --sz_tile_y 3 --sz_element 7 --json", [5, 3, 7]),
         (2, "--nr_tiles_x 1 --sz_tile_x 6 --sz_tile_y 4 --sz_element 3 --collective", [6, 8, 3]),
-        (4, "--sz_tile_x 5 --sz_tile_y 4 --sz_element 9 --overlap_x 1 --overlap_y 2", [9, 6, 9]),
         (4, "--sz_tile_x 5 --sz_tile_y 4 --sz_element 9 --overlap_x 1 --overlap_y 2 --collective", [9, 6, 9]),
     ] {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -48,7 +47,8 @@ fn what_was_written_is_read_again_and_what_was_changed_meanwhile_is_counted() {
     bytes[2] ^= 0xFF;
     bytes[5] ^= 0xFF;
     std::fs::write(&path, bytes).unwrap();
-    let changed = tile_io(folder.path(), 2, &format!("{sizes} --check"));
+    let words = format!("suite mpi-tile-io --filename data {sizes} --check");
+    let changed = run_refused(folder.path(), 2, &words.split(' ').collect::<Vec<_>>());
     assert_eq!(changed.code, Some(4), "{changed:?}");
     assert_eq!(changed.stderr.matches("3 bytes of those read differ").count(), 1, "{changed:?}");
 }
