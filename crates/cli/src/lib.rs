@@ -49,9 +49,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub use exit::{CommandFailure, EXIT_CODES, ExitCodeFacts};
-pub use measurement::refusal_of_bytes;
+pub use measurement::{refusal_of_bytes, time_of_day};
 pub use narrows_engines::own_folders::keep_disks;
-pub use parallel_job::{JobRank, launched_rank};
+pub use parallel_job::{COLLECTIVE_SUITES, JobRank, launched_rank};
 pub use ranks::{RankJob, serve_rank};
 
 /// What a binary brings along. The plain binary brings nothing; others may add engines and coordinators.

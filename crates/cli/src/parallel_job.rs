@@ -6,6 +6,7 @@ use crate::console::Console;
 use crate::exit::CommandFailure;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 /// A process of a parallel job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,15 +54,17 @@ fn job_rank(variable: impl Fn(&str) -> Option<String>) -> Option<JobRank> {
     (rank > 0 || !launcher.is_first_alone).then_some(JobRank { rank, process_count: None })
 }
 
-/// The rank of this process by its environment.
+/// The rank of this process by its environment, as that is when this is called first: an MPI library, once it is started,
+/// sets variables of launchers also where there is none.
 #[must_use]
 pub fn launched_rank() -> Option<JobRank> {
+    static LAUNCHED: OnceLock<Option<JobRank>> = OnceLock::new();
     #[allow(clippy::disallowed_methods, reason = "the environment is read in this crate")]
-    job_rank(|name| std::env::var(name).ok())
+    *LAUNCHED.get_or_init(|| job_rank(|name| std::env::var(name).ok()))
 }
 
 /// Suites of collective calls: their ranks run all of it together.
-const COLLECTIVE_SUITES: [&str; 2] = ["mpi-io-test", "coll-perf"];
+pub const COLLECTIVE_SUITES: [&str; 4] = ["mpi-io-test", "coll-perf", "mpi-tile-io", "noncontig"];
 
 /// Why the command `raw` is refused where it names a suite that only the program with an MPI library has.
 pub(crate) fn refusal_of_suite(raw: &[OsString]) -> Option<CommandFailure> {
@@ -129,6 +132,21 @@ mod tests {
                 assert_eq!(set_by(variables, rank, 4), Some(JobRank { rank, process_count }), "{name}");
             }
         }
+    }
+
+    #[test]
+    fn a_suite_of_collective_calls_is_refused_with_the_program_that_has_it() {
+        let refusal = |words: &[&str]| {
+            let raw: Vec<OsString> = words.iter().map(OsString::from).collect();
+            refusal_of_suite(&raw).map(|failure| (failure.code(), failure.message()))
+        };
+        for name in COLLECTIVE_SUITES {
+            let (code, said) = refusal(&["narrows", "suite", name, "--json"]).unwrap();
+            assert_eq!(code, 2);
+            assert!(said.contains(&format!("start `mpirun -np N narrows-mpi suite {name}`")), "{said}");
+        }
+        assert_eq!(refusal(&["narrows", "suite", "bonnie"]), None);
+        assert_eq!(refusal(&["narrows", "run", "noncontig"]), None);
     }
 
     #[test]

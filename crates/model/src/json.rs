@@ -6,6 +6,7 @@
 //! into a message of another crate as finished text.
 
 use crate::cell::Cell;
+use crate::collective::CollectiveRun;
 use crate::comparison::Comparison;
 use crate::counters::CounterSample;
 use crate::event::Event;
@@ -68,6 +69,7 @@ macro_rules! documents {
 
 documents!(
     Cell,
+    CollectiveRun,
     Comparison,
     CounterSample,
     DiagnosisDocument,

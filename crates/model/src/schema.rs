@@ -2,6 +2,7 @@
 
 use schemars::{JsonSchema, Schema, schema_for};
 
+use crate::collective::CollectiveRun;
 use crate::comparison::Comparison;
 use crate::event::Event;
 use crate::extrapolation::Extrapolation;
@@ -26,6 +27,7 @@ pub struct PublishedSchema {
 #[must_use]
 pub fn published() -> Vec<PublishedSchema> {
     vec![
+        published_schema::<CollectiveRun>("narrows.collective.1"),
         published_schema::<Comparison>("narrows.comparison.1"),
         published_schema::<DiagnosisDocument>("narrows.diagnosis.1"),
         published_schema::<Event>("narrows.event.1"),

@@ -2,11 +2,14 @@
 //!
 //! Every call that is collective in the standard is one here: all ranks call it. Not here: what is written and when.
 
+use crate::calls::{NamedCall, RankTransfer};
 use crate::constants::constant;
 use crate::failure::{MpiFailure, checked};
-use crate::view::FileView;
+use crate::hints::Hints;
+use crate::view::{ArrayPart, Element};
 use mpi::ffi;
 use mpi::traits::AsRaw;
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::os::raw::c_int;
@@ -21,15 +24,6 @@ pub(crate) enum MpiOpenMode {
     Existing,
     /// One that exists, for reading.
     ReadOnly,
-}
-
-/// Whether all ranks take part in a transfer together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RankTransfer {
-    /// `MPI_File_write`, `MPI_File_read`.
-    Independent,
-    /// `MPI_File_write_all`, `MPI_File_read_all`.
-    Collective,
 }
 
 /// The file.
@@ -51,7 +45,9 @@ impl MpiFile {
         hints: &[(String, String)],
     ) -> Result<Self, MpiFailure> {
         let shown = path.display().to_string();
-        let name = CString::new(path.as_os_str().as_encoded_bytes())
+        // Open MPI 4.1 fails to open a name of one letter; with its folder it is longer.
+        let placed = if path.components().count() == 1 { Path::new(".").join(path) } else { path.to_owned() };
+        let name = CString::new(placed.as_os_str().as_encoded_bytes())
             .map_err(|_| MpiFailure::invalid(format!("{shown}: a name with a zero byte")))?;
         let read_write = constant(ffi::MPI_MODE_RDWR)?;
         let flags = match mode {
@@ -63,23 +59,45 @@ impl MpiFile {
         let mut file = MaybeUninit::uninit();
         // SAFETY: the communicator and the hints are valid, the name ends with a zero byte, and the handle is written by the
         // call.
-        let outcome =
-            unsafe { ffi::MPI_File_open(group.as_raw(), name.as_ptr(), flags, info.info, file.as_mut_ptr()) };
+        let outcome = unsafe {
+            ffi::MPI_File_open(group.as_raw(), name.as_ptr(), flags, info.as_raw(), file.as_mut_ptr())
+        };
         checked(outcome, "MPI_File_open", &shown)?;
         // SAFETY: a successful call has set the handle.
         Ok(Self { file: unsafe { file.assume_init() }, path: shown, is_open: true })
     }
 
-    /// Shows this rank the elements of `view` alone.
+    /// The hints that the library reports of it.
     ///
     /// # Errors
     /// What the library reports.
-    pub(crate) fn set_view(&self, view: &FileView) -> Result<(), MpiFailure> {
+    pub(crate) fn reported_hints(&self) -> Result<BTreeMap<String, String>, MpiFailure> {
+        let mut info = MaybeUninit::uninit();
+        // SAFETY: the handle is open, and that of the hints is written by the call.
+        let outcome = unsafe { ffi::MPI_File_get_info(self.file, info.as_mut_ptr()) };
+        checked(outcome, "MPI_File_get_info", &self.path)?;
+        // SAFETY: a successful call has set the handle, which is this program's to free.
+        let hints = unsafe { Hints::from_raw(info.assume_init()) };
+        hints.pairs()
+    }
+
+    /// Shows this rank the elements of `part` alone.
+    ///
+    /// # Errors
+    /// What the library reports.
+    pub(crate) fn set_view(&self, part: &ArrayPart) -> Result<(), MpiFailure> {
         let info = Hints::new(&[])?;
         // SAFETY: the handle is open, both data types are committed, and the name of the representation ends with a zero
         // byte.
         let outcome = unsafe {
-            ffi::MPI_File_set_view(self.file, 0, view.element(), view.as_raw(), c"native".as_ptr(), info.info)
+            ffi::MPI_File_set_view(
+                self.file,
+                0,
+                part.element(),
+                part.as_raw(),
+                c"native".as_ptr(),
+                info.as_raw(),
+            )
         };
         checked(outcome, "MPI_File_set_view", &self.path)
     }
@@ -102,10 +120,7 @@ impl MpiFile {
     /// What the library reports, and fewer elements than asked for.
     pub(crate) fn write<T: Element>(&self, transfer: RankTransfer, elements: &[T]) -> Result<(), MpiFailure> {
         let count = count(elements)?;
-        let (call, name) = match transfer {
-            RankTransfer::Independent => (ffi::MPI_File_write as WriteFn, "MPI_File_write"),
-            RankTransfer::Collective => (ffi::MPI_File_write_all as WriteFn, "MPI_File_write_all"),
-        };
+        let NamedCall { call, name } = transfer.write();
         let mut status = MaybeUninit::zeroed();
         // SAFETY: the handle is open, and the buffer has `count` elements of this type.
         let outcome =
@@ -125,10 +140,7 @@ impl MpiFile {
         elements: &mut [T],
     ) -> Result<(), MpiFailure> {
         let count = count(elements)?;
-        let (call, name) = match transfer {
-            RankTransfer::Independent => (ffi::MPI_File_read as ReadFn, "MPI_File_read"),
-            RankTransfer::Collective => (ffi::MPI_File_read_all as ReadFn, "MPI_File_read_all"),
-        };
+        let NamedCall { call, name } = transfer.read();
         let mut status = MaybeUninit::zeroed();
         // SAFETY: the handle is open, and the buffer has room for `count` elements of this type.
         let outcome =
@@ -136,6 +148,48 @@ impl MpiFile {
         checked(outcome, name, &self.path)?;
         // SAFETY: the call has set the status, which was zero before.
         self.check_count::<T>(name, unsafe { status.assume_init() }, count)
+    }
+
+    /// Writes those of `elements` that `part` selects, at this rank's pointer.
+    ///
+    /// # Errors
+    /// What the library reports, and fewer elements than asked for.
+    pub(crate) fn write_part<T: Element>(
+        &self,
+        transfer: RankTransfer,
+        elements: &[T],
+        part: &ArrayPart,
+    ) -> Result<(), MpiFailure> {
+        let expected = part.selected_of(elements)?;
+        let NamedCall { call, name } = transfer.write();
+        let mut status = MaybeUninit::zeroed();
+        // SAFETY: the handle is open, and all that the data type selects is in the buffer (`selected_of`).
+        let outcome =
+            unsafe { call(self.file, elements.as_ptr().cast(), 1, part.as_raw(), status.as_mut_ptr()) };
+        checked(outcome, name, &self.path)?;
+        // SAFETY: the call has set the status, which was zero before.
+        self.check_count::<T>(name, unsafe { status.assume_init() }, expected)
+    }
+
+    /// Reads into those of `elements` that `part` selects, at this rank's pointer; all others stay as they are.
+    ///
+    /// # Errors
+    /// What the library reports, and fewer elements than asked for.
+    pub(crate) fn read_part<T: Element>(
+        &self,
+        transfer: RankTransfer,
+        elements: &mut [T],
+        part: &ArrayPart,
+    ) -> Result<(), MpiFailure> {
+        let expected = part.selected_of(elements)?;
+        let NamedCall { call, name } = transfer.read();
+        let mut status = MaybeUninit::zeroed();
+        // SAFETY: the handle is open, and all that the data type selects is in the buffer (`selected_of`).
+        let outcome =
+            unsafe { call(self.file, elements.as_mut_ptr().cast(), 1, part.as_raw(), status.as_mut_ptr()) };
+        checked(outcome, name, &self.path)?;
+        // SAFETY: the call has set the status, which was zero before.
+        self.check_count::<T>(name, unsafe { status.assume_init() }, expected)
     }
 
     /// Writes `bytes` at an offset of this rank's view; returns how many were moved.
@@ -149,10 +203,7 @@ impl MpiFile {
         bytes: &[u8],
     ) -> Result<u32, MpiFailure> {
         let (offset, count) = (self.offset(offset)?, count(bytes)?);
-        let (call, name) = match transfer {
-            RankTransfer::Independent => (ffi::MPI_File_write_at as WriteAtFn, "MPI_File_write_at"),
-            RankTransfer::Collective => (ffi::MPI_File_write_at_all as WriteAtFn, "MPI_File_write_at_all"),
-        };
+        let NamedCall { call, name } = transfer.write_at();
         let mut status = MaybeUninit::zeroed();
         // SAFETY: the handle is open, and the buffer has `count` bytes.
         let outcome =
@@ -173,10 +224,7 @@ impl MpiFile {
         bytes: &mut [u8],
     ) -> Result<u32, MpiFailure> {
         let (offset, count) = (self.offset(offset)?, count(bytes)?);
-        let (call, name) = match transfer {
-            RankTransfer::Independent => (ffi::MPI_File_read_at as ReadAtFn, "MPI_File_read_at"),
-            RankTransfer::Collective => (ffi::MPI_File_read_at_all as ReadAtFn, "MPI_File_read_at_all"),
-        };
+        let NamedCall { call, name } = transfer.read_at();
         let mut status = MaybeUninit::zeroed();
         // SAFETY: the handle is open, and the buffer has room for `count` bytes.
         let outcome = unsafe {
@@ -253,93 +301,8 @@ impl Drop for MpiFile {
     }
 }
 
-type WriteFn = unsafe extern "C" fn(
-    ffi::MPI_File,
-    *const std::os::raw::c_void,
-    c_int,
-    ffi::MPI_Datatype,
-    *mut ffi::MPI_Status,
-) -> c_int;
-type ReadFn = unsafe extern "C" fn(
-    ffi::MPI_File,
-    *mut std::os::raw::c_void,
-    c_int,
-    ffi::MPI_Datatype,
-    *mut ffi::MPI_Status,
-) -> c_int;
-
-type WriteAtFn = unsafe extern "C" fn(
-    ffi::MPI_File,
-    ffi::MPI_Offset,
-    *const std::os::raw::c_void,
-    c_int,
-    ffi::MPI_Datatype,
-    *mut ffi::MPI_Status,
-) -> c_int;
-type ReadAtFn = unsafe extern "C" fn(
-    ffi::MPI_File,
-    ffi::MPI_Offset,
-    *mut std::os::raw::c_void,
-    c_int,
-    ffi::MPI_Datatype,
-    *mut ffi::MPI_Status,
-) -> c_int;
-
 fn count<T>(elements: &[T]) -> Result<c_int, MpiFailure> {
     let length = elements.len();
     c_int::try_from(length)
         .map_err(|_| MpiFailure::invalid(format!("{length} elements in one call; MPI counts to 2147483647")))
-}
-
-/// What files consist of.
-pub(crate) trait Element {
-    /// Its data type.
-    fn kind() -> ffi::MPI_Datatype;
-}
-
-impl Element for u8 {
-    fn kind() -> ffi::MPI_Datatype {
-        // SAFETY: a constant of the library.
-        unsafe { ffi::RSMPI_UINT8_T }
-    }
-}
-
-impl Element for i32 {
-    fn kind() -> ffi::MPI_Datatype {
-        // SAFETY: a constant of the library.
-        unsafe { ffi::RSMPI_INT32_T }
-    }
-}
-
-/// Hints as the library takes them.
-struct Hints {
-    info: ffi::MPI_Info,
-}
-
-impl Hints {
-    fn new(hints: &[(String, String)]) -> Result<Self, MpiFailure> {
-        let mut info = MaybeUninit::uninit();
-        // SAFETY: the handle is written by the call.
-        checked(unsafe { ffi::MPI_Info_create(info.as_mut_ptr()) }, "MPI_Info_create", "hints")?;
-        // SAFETY: a successful call has set the handle.
-        let made = Self { info: unsafe { info.assume_init() } };
-        for (key, value) in hints {
-            let shown = format!("the hint {key}={value}");
-            let text = |text: &str| {
-                CString::new(text).map_err(|_| MpiFailure::invalid(format!("{shown} has a zero byte")))
-            };
-            let (key, value) = (text(key)?, text(value)?);
-            // SAFETY: the handle is valid, and both texts end with a zero byte.
-            let outcome = unsafe { ffi::MPI_Info_set(made.info, key.as_ptr(), value.as_ptr()) };
-            checked(outcome, "MPI_Info_set", &shown)?;
-        }
-        Ok(made)
-    }
-}
-
-impl Drop for Hints {
-    fn drop(&mut self) {
-        // SAFETY: the handle is valid, and not used any more; files keep a copy.
-        unsafe { ffi::MPI_Info_free(&raw mut self.info) };
-    }
 }

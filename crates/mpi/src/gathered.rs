@@ -1,6 +1,6 @@
 //! Bytes of every rank, known to all ranks. All of them call it together, and it waits for all.
 
-use mpi::collective::CommunicatorCollectives as _;
+use mpi::collective::{CommunicatorCollectives as _, Root as _};
 use mpi::topology::{Communicator as _, SimpleCommunicator};
 
 /// The bytes of all ranks, in their order, of which `own` are this rank's.
@@ -19,6 +19,26 @@ pub(crate) fn gathered(world: &SimpleCommunicator, own: Vec<u8>) -> Vec<Vec<u8>>
     let mut all = vec![0_u8; longest * lengths.len()];
     world.all_gather_into(&padded[..], &mut all[..]);
     all.chunks(longest).zip(lengths).map(|(bytes, length)| bytes[..length.min(longest)].to_vec()).collect()
+}
+
+/// `N` numbers of every rank, in the order of ranks, of which `own` are this rank's.
+pub(crate) fn gathered_numbers<const N: usize>(world: &SimpleCommunicator, own: [u64; N]) -> Vec<[u64; N]> {
+    let mut all = vec![0_u64; N * usize::try_from(world.size()).unwrap_or_default()];
+    world.all_gather_into(&own[..], &mut all[..]);
+    all.chunks_exact(N).map(|numbers| numbers.try_into().unwrap_or([0; N])).collect()
+}
+
+/// The bytes that rank 0 has, on all of them.
+pub(crate) fn bytes_of_first(world: &SimpleCommunicator, own: Vec<u8>) -> Vec<u8> {
+    let first = world.process_at_rank(0);
+    let mut length = own.len() as u64;
+    first.broadcast_into(&mut length);
+    let mut bytes = own;
+    bytes.resize(usize::try_from(length).unwrap_or_default(), 0);
+    if !bytes.is_empty() {
+        first.broadcast_into(&mut bytes[..]);
+    }
+    bytes
 }
 
 /// `own`, unless a rank has failed: then the first failure, with its rank, on all of them.

@@ -2,6 +2,7 @@
 //!
 //! Rank 0 runs the command; all others serve it. Not here: the command line, which is the library's of `narrows`.
 
+mod calls;
 mod collective;
 mod constants;
 mod engine;
@@ -9,6 +10,7 @@ mod failure;
 mod file;
 mod gathered;
 mod handshake;
+mod hints;
 mod identity;
 mod message;
 mod messenger;
@@ -40,9 +42,20 @@ fn main() -> ExitCode {
     if let Err(error) = narrows_sys::process::report_oversized_files_as_errors() {
         return fail(&error.to_string(), COULD_NOT_RUN);
     }
+    // As this process was started: the MPI library sets variables of launchers too.
+    let _ = narrows::launched_rank();
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    // Of several ranks, what ends the job is for the command of rank 0, which asks all others to stop. The threads of the
+    // library start with what is blocked here. A suite of collective calls has no such command: a signal ends it.
+    if !collective::is_wanted(&words)
+        && let Err(error) = narrows_sys::signals::block_ending_signals()
+    {
+        return fail(&error.to_string(), COULD_NOT_RUN);
+    }
     let (joined, job) = channel();
     let (orders, inbox) = channel();
-    let messenger = match MessengerHandle::start(joined, OwnClient::new(orders)) {
+    let messenger = match MessengerHandle::start(words, joined, OwnClient::new(orders)) {
         Ok(messenger) => messenger,
         Err(problem) => return fail(&problem, COULD_NOT_RUN),
     };
@@ -62,6 +75,10 @@ fn main() -> ExitCode {
     let setup = Setup::default().with_engine(EngineId::Mpiio, Arc::new(MpiioFactory::new(io_ranks)));
     if job.rank > 0 {
         return serve(&setup, messenger, inbox);
+    }
+    if let Err(error) = narrows_sys::signals::receive_ending_signals() {
+        messenger.abort(COULD_NOT_RUN);
+        return fail(&error.to_string(), COULD_NOT_RUN);
     }
     if job.ranks.len() < 2 {
         let code = narrows::main_with(&setup);
@@ -89,12 +106,8 @@ fn lead(setup: Setup, messenger: MessengerHandle, inbox: Receiver<ClientOrder>, 
     code
 }
 
-/// The life of any other rank.
+/// The life of any other rank, which ends once rank 0 asks it to; the launcher kills those that do not end.
 fn serve(setup: &Setup, messenger: MessengerHandle, inbox: Receiver<ClientOrder>) -> ExitCode {
-    // What ends the job is for rank 0, which asks all others to stop; the launcher kills those that do not end.
-    if let Err(error) = narrows_sys::signals::block_ending_signals() {
-        return fail(&error.to_string(), COULD_NOT_RUN);
-    }
     let served = own_client::serve(setup, inbox, messenger.sender());
     messenger.join();
     match served {

@@ -53,13 +53,18 @@ pub(crate) struct MessengerHandle {
 }
 
 impl MessengerHandle {
-    /// Starts the messenger of this process, which sends to `joined` once all ranks are known.
+    /// Starts the messenger of this process, whose words behind its name are `words`; it sends to `joined` once all ranks are
+    /// known.
     ///
     /// # Errors
     /// When the system refuses a thread.
-    pub(crate) fn start(joined: Sender<Result<Start, JobRefusal>>, own: OwnClient) -> Result<Self, String> {
+    pub(crate) fn start(
+        words: Vec<String>,
+        joined: Sender<Result<Start, JobRefusal>>,
+        own: OwnClient,
+    ) -> Result<Self, String> {
         let (sender, inbox) = channel();
-        let thread = Builder::new().name("mpi".to_owned()).spawn(move || live(&joined, own, &inbox));
+        let thread = Builder::new().name("mpi".to_owned()).spawn(move || live(&words, &joined, own, &inbox));
         let thread = thread.map_err(|error| format!("start a thread for the calls of MPI: {error}"))?;
         Ok(Self { sender, thread })
     }
@@ -88,11 +93,14 @@ impl MessengerHandle {
     }
 }
 
-fn live(joined: &Sender<Result<Start, JobRefusal>>, own: OwnClient, inbox: &Receiver<LocalMessage>) {
-    let words: Vec<String> =
-        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+fn live(
+    words: &[String],
+    joined: &Sender<Result<Start, JobRefusal>>,
+    own: OwnClient,
+    inbox: &Receiver<LocalMessage>,
+) {
     // Suites make their calls here; the engine `mpiio` makes its own beside them.
-    let wanted = if collective::is_wanted(&words) { Threading::Funneled } else { Threading::Multiple };
+    let wanted = if collective::is_wanted(words) { Threading::Funneled } else { Threading::Multiple };
     let Some((universe, threading)) = initialize_with_threading(wanted) else {
         let message = Some("MPI could not be started".to_owned());
         drop(joined.send(Err(JobRefusal { message, code: COULD_NOT_RUN })));
@@ -117,8 +125,8 @@ fn live(joined: &Sender<Result<Start, JobRefusal>>, own: OwnClient, inbox: &Rece
             return;
         }
     };
-    if collective::is_wanted(&words) {
-        let end = collective::run(&world, &words);
+    if collective::is_wanted(words) {
+        let end = collective::run(&world, &job.ranks, words);
         drop(joined.send(Ok(Start::Ended(end))));
         return;
     }
@@ -131,24 +139,7 @@ fn live(joined: &Sender<Result<Start, JobRefusal>>, own: OwnClient, inbox: &Rece
             return;
         }
     };
-    let facts = job.ranks.get(job.rank as usize);
-    let mut messenger = Messenger {
-        rank: job.rank,
-        host: facts.map(|facts| facts.host.clone()),
-        offset_ns: facts.map_or(0, |facts| facts.clock_offset_ns),
-        world,
-        own,
-        sent: Vec::new(),
-        merges: BTreeMap::new(),
-        trial: 0,
-        events: None,
-        entered_trial: 0,
-        barriers: Vec::new(),
-        held: None,
-        said_alive_ns: 0,
-        clock: Monotonic::new(),
-        is_finished: false,
-    };
+    let mut messenger = Messenger::new(world, &job, own);
     if joined.send(Ok(Start::Job(job, io_ranks))).is_ok() {
         messenger.run(inbox);
     }
@@ -193,6 +184,27 @@ struct Messenger {
 }
 
 impl Messenger {
+    fn new(world: SimpleCommunicator, job: &MpiJob, own: OwnClient) -> Self {
+        let facts = job.ranks.get(job.rank as usize);
+        Self {
+            rank: job.rank,
+            host: facts.map(|facts| facts.host.clone()),
+            offset_ns: facts.map_or(0, |facts| facts.clock_offset_ns),
+            world,
+            own,
+            sent: Vec::new(),
+            merges: BTreeMap::new(),
+            trial: 0,
+            events: None,
+            entered_trial: 0,
+            barriers: Vec::new(),
+            held: None,
+            said_alive_ns: 0,
+            clock: Monotonic::new(),
+            is_finished: false,
+        }
+    }
+
     fn run(&mut self, inbox: &Receiver<LocalMessage>) {
         while !self.is_finished {
             match inbox.recv_timeout(self.pause()) {

@@ -1,4 +1,4 @@
-//! What of a file one rank sees: data types that select a part of an array.
+//! Data types that select a part of an array: of a file what one rank sees, of memory what it transfers.
 
 use crate::constants::constant;
 use crate::failure::{MpiFailure, checked};
@@ -6,10 +6,30 @@ use mpi::ffi;
 use std::mem::MaybeUninit;
 use std::os::raw::c_int;
 
-/// What of the file one rank sees.
-pub(crate) struct FileView {
+/// A part of an array.
+pub(crate) struct ArrayPart {
     kind: ffi::MPI_Datatype,
     element: ffi::MPI_Datatype,
+    /// Elements of the whole array.
+    array_count: u64,
+}
+
+/// What files and buffers consist of.
+pub(crate) trait Element {
+    /// Its data type.
+    fn kind() -> ffi::MPI_Datatype;
+}
+
+impl Element for u8 {
+    fn kind() -> ffi::MPI_Datatype {
+        ArrayElement::Byte.kind()
+    }
+}
+
+impl Element for i32 {
+    fn kind() -> ffi::MPI_Datatype {
+        ArrayElement::Integer.kind()
+    }
 }
 
 /// What the elements of an array are.
@@ -51,7 +71,7 @@ pub(crate) struct RankPosition {
     pub(crate) count: c_int,
 }
 
-impl FileView {
+impl ArrayPart {
     /// The block that `position` has of an array of `sizes` in the order of C, which is distributed over a grid of ranks
     /// (`MPI_Type_create_darray`).
     ///
@@ -84,7 +104,7 @@ impl FileView {
         };
         checked(outcome, "MPI_Type_create_darray", "an array")?;
         // SAFETY: a successful call has set the handle.
-        Self::committed(unsafe { kind.assume_init() }, element)
+        Self::committed(unsafe { kind.assume_init() }, element, sizes)
     }
 
     /// The part of `part` elements from `starts` on, along each dimension, of an array of `sizes` in the order of C
@@ -114,15 +134,45 @@ impl FileView {
         };
         checked(outcome, "MPI_Type_create_subarray", "an array")?;
         // SAFETY: a successful call has set the handle.
-        Self::committed(unsafe { kind.assume_init() }, element)
+        Self::committed(unsafe { kind.assume_init() }, element, sizes)
     }
 
-    fn committed(kind: ffi::MPI_Datatype, element: ArrayElement) -> Result<Self, MpiFailure> {
-        let mut view = Self { kind, element: element.kind() };
+    fn committed<const D: usize>(
+        kind: ffi::MPI_Datatype,
+        element: ArrayElement,
+        sizes: [c_int; D],
+    ) -> Result<Self, MpiFailure> {
+        let wide = sizes.map(|length| u64::from(length.unsigned_abs()));
+        let array_count = wide.iter().fold(1, |product: u64, length| product.saturating_mul(*length));
+        let mut part = Self { kind, element: element.kind(), array_count };
         // SAFETY: the type is valid.
-        let outcome = unsafe { ffi::MPI_Type_commit(&raw mut view.kind) };
+        let outcome = unsafe { ffi::MPI_Type_commit(&raw mut part.kind) };
         checked(outcome, "MPI_Type_commit", "an array")?;
-        Ok(view)
+        Ok(part)
+    }
+
+    /// How many elements it selects of `elements`, which are the array.
+    ///
+    /// # Errors
+    /// Where they are fewer than the array has, or of another type.
+    pub(crate) fn selected_of<T: Element>(&self, elements: &[T]) -> Result<c_int, MpiFailure> {
+        let found_count = elements.len() as u64;
+        if found_count < self.array_count || self.element != T::kind() {
+            return Err(MpiFailure::invalid(format!(
+                "a buffer of {found_count} elements for an array of {}",
+                self.array_count
+            )));
+        }
+        let mut selected_bytes: c_int = 0;
+        // SAFETY: the type is valid, and the number is written by the call.
+        let outcome = unsafe { ffi::MPI_Type_size(self.kind, &raw mut selected_bytes) };
+        checked(outcome, "MPI_Type_size", "an array")?;
+        // More bytes than an `int` counts have a negative size in this call.
+        let element_bytes = constant(size_of::<T>())?;
+        if selected_bytes < 0 || element_bytes == 0 {
+            return Err(MpiFailure::invalid("a part of more than 2147483647 bytes in one call".to_owned()));
+        }
+        Ok(selected_bytes / element_bytes)
     }
 
     pub(crate) fn as_raw(&self) -> ffi::MPI_Datatype {
@@ -135,7 +185,7 @@ impl FileView {
     }
 }
 
-impl Drop for FileView {
+impl Drop for ArrayPart {
     fn drop(&mut self) {
         // SAFETY: the type is valid, and not used any more; files keep their own reference.
         unsafe { ffi::MPI_Type_free(&raw mut self.kind) };

@@ -205,8 +205,9 @@ pub(crate) fn default_noise_folder() -> PathBuf {
     new_folder("narrows-noise", &time_of_day())
 }
 
-/// The date and time, to the second.
-fn time_of_day() -> String {
+/// The date and time, to the second, RFC 3339, UTC.
+#[must_use]
+pub fn time_of_day() -> String {
     humantime::format_rfc3339_seconds(narrows_sys::clock::wall_time()).to_string()
 }
 

@@ -5,8 +5,9 @@
 use super::group::RankGroup;
 use super::layout::BlockLayout;
 use super::lockstep::Lockstep;
+use crate::calls::RankTransfer;
 use crate::failure::MpiFailure;
-use crate::file::{MpiFile, RankTransfer};
+use crate::file::MpiFile;
 use narrows_engines::request::{Errno, IoCompletion};
 use narrows_engines::sync_count::SyncCount;
 use narrows_engines::{Completions, Engine, EngineError, ErrorKind, IoRequest, ProtocolCounters, Slot, Tick};

@@ -6,9 +6,10 @@ use super::group::{IoRanks, RankGroup, RankWait};
 use super::issuer::{MpiioEngine, OneRequest, SharedFile};
 use super::layout::{BlockLayout, PieceView, RankPart};
 use super::lockstep::Lockstep;
+use crate::calls::RankTransfer;
 use crate::failure::MpiFailure;
-use crate::file::{MpiFile, MpiOpenMode, RankTransfer};
-use crate::view::{ArrayElement, FileView, RankPosition, grid_of_ranks};
+use crate::file::{MpiFile, MpiOpenMode};
+use crate::view::{ArrayElement, ArrayPart, RankPosition, grid_of_ranks};
 use mpi::topology::SimpleCommunicator;
 use narrows_engines::psync::PsyncFactory;
 use narrows_engines::sync_count::SyncCount;
@@ -219,10 +220,10 @@ impl Opening<'_> {
         let shown = if view.is_distributed {
             let position = RankPosition { rank: counted(rank)?, count: counted(count)? };
             let grid = [counted(view.grid[0])?, counted(view.grid[1])?];
-            FileView::from_grid(position, sizes, grid, ArrayElement::Byte)?
+            ArrayPart::from_grid(position, sizes, grid, ArrayElement::Byte)?
         } else {
             let start = counted(rank.saturating_mul(view.piece_bytes))?;
-            FileView::from_part(sizes, [rows, piece], [0, start], ArrayElement::Byte)?
+            ArrayPart::from_part(sizes, [rows, piece], [0, start], ArrayElement::Byte)?
         };
         file.set_view(&shown)
     }

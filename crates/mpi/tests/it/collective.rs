@@ -173,10 +173,15 @@ fn a_file_that_was_not_written_as_a_whole_does_not_stay() {
     for suite in [
         &["coll-perf", "-f", "data", "--size", "512x256x256"][..],
         &["mpi-io-test", "-f", "data", "-b", "64MiB"],
+        // The first rank alone, for which the second one waits.
+        &["mpi-io-test", "-f", "data", "-b", "65MiB", "--scaling", "1,2"],
     ] {
         // 64 MiB, in blocks of 1024 bytes: more than the library's own files have, less than the suite's.
-        let limited =
-            ["-np", "2", "bash", "-c", "ulimit -f 65536; exec \"$@\"", "bash", narrows_mpi(), "suite"];
+        let limited = [
+            &["--mca", "odls_base_sigkill_timeout", "0", "-np", "2", "bash", "-c"][..],
+            &["ulimit -f 65536; exec \"$@\"", "bash", narrows_mpi(), "suite"],
+        ]
+        .concat();
         let ended = wait(mpirun(folder.path(), &[&limited[..], suite].concat()));
         assert_eq!(ended.code, Some(3), "{ended:?}");
         assert_eq!(ended.stderr.matches("narrows: rank ").count(), 1, "{ended:?}");

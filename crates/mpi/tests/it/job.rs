@@ -39,9 +39,17 @@ pub(crate) fn narrows_mpi() -> &'static str {
 
 /// Runs a job of `ranks` ranks of the binary under test to its end.
 pub(crate) fn run(folder: &Path, ranks: u32, words: &[&str]) -> Ended {
+    run_with(folder, ranks, &[], words)
+}
+
+/// The same where rank 0 ends with a code: the launcher kills all others at once, instead of a second later.
+pub(crate) fn run_refused(folder: &Path, ranks: u32, words: &[&str]) -> Ended {
+    run_with(folder, ranks, &["--mca", "odls_base_sigkill_timeout", "0"], words)
+}
+
+fn run_with(folder: &Path, ranks: u32, launcher: &[&str], words: &[&str]) -> Ended {
     let ranks = ranks.to_string();
-    let all: Vec<&str> = ["-np", &ranks, narrows_mpi()].into_iter().chain(words.iter().copied()).collect();
-    wait(mpirun(folder, &all))
+    wait(mpirun(folder, &[launcher, &["-np", &ranks, narrows_mpi()], words].concat()))
 }
 
 /// Runs `command` to its end, which must come in time.

@@ -64,6 +64,23 @@ fn the_loss_of_a_rank_leaves_its_name_a_record_and_exit_code_3() {
 }
 
 #[test]
+fn a_signal_to_all_processes_of_a_job_is_for_rank_0_alone() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let target = folder.path().display().to_string();
+    let text = format!(
+        "target = \"{target}\"\nseconds = 60\n\n[workload]\nop = \"write\"\nblock = \"64KiB\"\nfile = \"4MiB\"\n\n[stop]\n\
+         measure = \"300ms\"\ntrials = 3\n"
+    );
+    std::fs::write(folder.path().join("study.toml"), text).unwrap();
+    // As Slurm sends it to each process: the last rank gets it, and goes on until rank 0 asks it to stop.
+    let ended = lost_from_study(folder.path(), &[], "TERM", &[]);
+    let record = folder.path().join("record");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(events_of(&record, "cell_failed").is_empty(), "{ended:?}");
+    assert_eq!(events_of(&record, "run_finished")[0]["reason"], "finished", "{ended:?}");
+}
+
+#[test]
 fn a_rank_that_is_lost_in_collective_calls_does_not_leave_the_others_waiting() {
     for layout in ["segmented", "subarray"] {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();

@@ -8,7 +8,10 @@
 )]
 
 mod collective;
+mod figures;
 mod job;
 mod lost;
 mod mpiio;
+mod noncontig;
 mod runs;
+mod tiles;

@@ -142,11 +142,17 @@ fn ranks_with_a_monotonic_clock_of_their_own_start_and_count_as_the_others() {
 
 /// The binary as a launcher of another MPI starts it: that launcher's variables, which the library does not know.
 fn started_by_another(folder: &Path, rank: &str, words: &[&str]) -> Command {
+    let mut command = started_alone(folder, words);
+    command.envs([("MV2_COMM_WORLD_RANK", rank), ("MV2_COMM_WORLD_SIZE", "2")]);
+    command
+}
+
+/// The binary without any launcher.
+fn started_alone(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(narrows_mpi());
     command
         .args(words)
         .current_dir(folder)
-        .envs([("MV2_COMM_WORLD_RANK", rank), ("MV2_COMM_WORLD_SIZE", "2")])
         .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"), ("TMPDIR", "/tmp")])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -166,6 +172,15 @@ fn ranks_that_another_mpi_s_launcher_started_end_with_one_sentence() {
         assert_eq!(ended.each_ref().map(|one| one.stderr.matches(said).count()), [1, 0], "{ended:?}");
         assert!(!folder.path().join("record").exists() && !folder.path().join("data").exists(), "{ended:?}");
     }
+}
+
+#[test]
+fn without_a_launcher_it_is_one_rank_though_the_library_then_sets_variables_of_a_launcher() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    study(folder.path(), "");
+    let ended = wait(started_alone(folder.path(), &["run", "study.toml", "--out", "record"]));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(!events_of(&folder.path().join("record"), "trial_finished").is_empty());
 }
 
 #[test]
