@@ -179,6 +179,9 @@ pub const USERS_THINK: &str = think_time::RULE.code;
 /// The code under which programs are named that are no part of the path, among the CPUs of a machine.
 pub const FOREIGN_LOAD: &str = foreign_load::RULE.code;
 
+/// The rules by which `host.cpu` is what other programs used: the foreign load, and the parts of a load's time.
+pub const CPU_OF_OTHERS: [&str; 3] = [FOREIGN_LOAD, time_parts::RULE.code, server_time_parts::RULE.code];
+
 /// The rule with this code; `None` when there is none.
 #[must_use]
 pub fn rule(code: &str) -> Option<&'static Rule> {

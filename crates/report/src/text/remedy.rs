@@ -2,7 +2,7 @@
 //!
 //! Not here: which load is advised about.
 
-use narrows_analysis::rules::FOREIGN_LOAD;
+use super::wording::is_foreign;
 use narrows_analysis::{FLUSHES, OWN_CONNECTIONS};
 use narrows_model::{Limiting, Segment};
 
@@ -17,9 +17,7 @@ pub(super) fn remedy(entry: &Limiting) -> Option<&'static str> {
         Segment::NetworkLatency if is_named(OWN_CONNECTIONS) => {
             "keep connections open, which the server or a proxy before it closes, and more requests in flight"
         }
-        Segment::HostCpu if entry.codes.iter().any(|code| code == FOREIGN_LOAD) => {
-            "stop or move the programs that use the CPUs"
-        }
+        Segment::HostCpu if is_foreign(entry) => "stop or move the programs that use the CPUs",
         segment => by_segment(segment),
     };
     Some(words)

@@ -52,8 +52,8 @@ pub(crate) fn is_delivered(entry: &Limiting) -> bool {
 }
 
 /// Whether programs that are no part of the path limit, and not its roles.
-fn is_foreign(entry: &Limiting) -> bool {
-    entry.codes.iter().any(|code| code == narrows_analysis::rules::FOREIGN_LOAD)
+pub(crate) fn is_foreign(entry: &Limiting) -> bool {
+    entry.codes.iter().any(|code| narrows_analysis::rules::CPU_OF_OTHERS.contains(&code.as_str()))
 }
 
 fn relievable(entry: &Limiting) -> bool {
@@ -148,6 +148,24 @@ mod tests {
             relief_gain_ratio: Some(4.13),
             confirmed: None,
         }
+    }
+
+    #[test]
+    fn cpus_that_others_used_are_theirs_by_whichever_rule_says_it() {
+        let by = |code: &str| {
+            let limit = Limiting { codes: vec![code.to_owned()], ..entry(Segment::HostCpu, Relation::Sole) };
+            short_sentence(&[&limit])
+        };
+        for code in narrows_analysis::rules::CPU_OF_OTHERS {
+            assert_eq!(
+                by(code),
+                "Limited by other programs, which use the CPUs that the load needs (60 % sure)."
+            );
+        }
+        assert_eq!(
+            by("host-cpu-full"),
+            "Limited by the CPUs of the one machine that all roles share (60 % sure)."
+        );
     }
 
     #[test]
