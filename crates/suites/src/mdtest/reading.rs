@@ -17,7 +17,7 @@ const ITERATIONS_DIFFER: f64 = 0.1;
 /// The sentences on a run of `request`.
 pub(super) fn reading(request: &Request, summary: &Summary) -> Vec<String> {
     let rows = rows(summary, request);
-    let mut all: Vec<String> = rows.iter().filter_map(incomplete).collect();
+    let mut all = incomplete(&rows);
     all.extend(short(&rows, request));
     all.extend(untimed(&rows, request));
     all.extend(from_caches(&rows, request));
@@ -31,23 +31,29 @@ pub(super) fn reading(request: &Request, summary: &Summary) -> Vec<String> {
     all
 }
 
-/// A line that is missing in the table.
-fn incomplete(row: &MdtestRow<'_>) -> Option<String> {
-    if row.is_whole() {
-        return None;
+/// Lines that are missing in the table: of phases that were begun and not completed, then of those that were not begun.
+fn incomplete(rows: &[MdtestRow<'_>]) -> Vec<String> {
+    let broken = |row: &MdtestRow<'_>| {
+        let of_row = row.measured.iter().filter(|one| !one.is_whole);
+        let iterations: Vec<String> = of_row.map(|one| one.iteration.to_string()).collect();
+        let title = row.test.title;
+        (!iterations.is_empty()).then(|| {
+            format!(
+                "{title}: not all items were visited, or operations failed, in iteration {}, so that it has no line in the table",
+                iterations.join(", ")
+            )
+        })
+    };
+    let is_missing = |row: &&MdtestRow<'_>| !row.is_whole() && row.measured.iter().all(|one| one.is_whole);
+    let missing: Vec<&str> = rows.iter().filter(is_missing).map(|row| row.test.title).collect();
+    let mut all: Vec<String> = rows.iter().filter_map(broken).collect();
+    if !missing.is_empty() {
+        all.push(format!(
+            "not measured in every iteration, without a line in the table: {}",
+            missing.join(", ")
+        ));
     }
-    let broken: Vec<String> =
-        row.measured.iter().filter(|one| !one.is_whole).map(|one| one.iteration.to_string()).collect();
-    let title = row.test.title;
-    Some(if broken.is_empty() {
-        format!("{title}: not measured in every iteration, so that it has no line in the table")
-    } else {
-        format!(
-            "{title}: not all items were visited, or operations failed, in iteration {}, so that it has no line in the \
-             table",
-            broken.join(", ")
-        )
-    })
+    all
 }
 
 /// Phases too short for a rate, with what makes the shortest long enough.

@@ -135,6 +135,17 @@ fn a_phase_that_was_cut_short_has_no_line_and_is_named() {
 }
 
 #[test]
+fn phases_that_a_stopped_run_did_not_begin_are_named_together() {
+    let mut plan = planned(&request());
+    plan.cells.truncate(plan.cells.len() - 2);
+    let stopped = summary_of(&plan, &ONE_HOST);
+    let text = ENTRY.native(&stopped).unwrap();
+    assert!(text.ends_with("incomplete, without a line: File read, File removal\n"), "{text}");
+    let said = &ENTRY.reading(&stopped)[0];
+    assert_eq!(said, "not measured in every iteration, without a line in the table: File read, File removal");
+}
+
+#[test]
 fn caches_are_named_where_the_item_was_created_on_the_same_host() {
     let said = |stride: u32, hosts: [&'static str; 2]| {
         let plan = planned(&Request { stride, ..request() });
