@@ -1,7 +1,7 @@
 //! `narrows suite mdtest` on this machine: its table, its record, what it leaves; ranks in one folder, shifted ranks, items that
 //! are made untimed; and mistakes in what is asked of it.
 
-use crate::support::suites::{Mistakes, with_verdict};
+use crate::support::suites::Mistakes;
 use crate::support::{Seen, Surroundings, run, strangers_folder};
 use serde_json::Value;
 use std::fs;
@@ -148,10 +148,28 @@ fn items_that_no_phase_creates_are_made_untimed_and_removed_at_the_end() {
     }
 }
 
+/// Which segment limits so short phases, if any, depends on the machine: that they are diagnosed does not.
 #[test]
-fn the_verdict_is_printed_beside_the_table() {
-    let seen = with_verdict("mdtest", "-n 200 -w 4k -e 4k --clients 2");
+fn the_cuts_of_the_path_are_measured_beside_the_phases_and_every_phase_is_diagnosed() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let words = "-n 100 -w 4k -e 4k --clients 2 --cell-seconds 0.1 --server self --quiet --out record";
+    let seen = suite(folder.path(), words);
+    assert!(matches!(seen.code, Some(0 | 4)), "{seen:?}");
     assert_eq!(table(&seen.stdout).len(), 7, "{}", seen.stdout);
+    for words in ["Making files (2 at a time)", "Stat of files (2 at a time)", "Deleting files (2 at a time)"]
+    {
+        assert!(remarks(&seen).contains(words), "{words}: {}", seen.stderr);
+    }
+    let text = fs::read_to_string(folder.path().join("record/summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&text).unwrap();
+    let is_of_path = |cell: &&Value| cell["cut"] == "path";
+    let cells = summary["cells"].as_array().unwrap();
+    let of_path = cells.iter().filter(is_of_path).count();
+    assert!(of_path == 7 && cells.len() > 7, "{of_path} of {}", cells.len());
+    let whole = run(folder.path(), &["diagnose", "record", "--detail"]);
+    assert!(whole.stdout.contains("server.cpu"), "{}", whole.stdout);
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["record"]);
 }
 
 #[test]
