@@ -104,7 +104,7 @@ fn of_record(path: &Path, record: &Record) -> Result<NamedFigures, CommandFailur
     let format = summary.suite.as_ref().map(|suite| suite.name.clone()).unwrap_or_default();
     let Some((text, importer)) = native(&summary).zip(importer(&format)) else {
         return Err(CommandFailure::bad_input(format!(
-            "{name} is no record of a suite whose figures other tools have (bonnie, ioperf, iozone, postmark): a file can be \
+            "{name} is no record of a suite whose figures other tools have (bonnie, ioperf, iozone, mdtest, postmark): a file can be \
              compared with the record of the same suite, and a record of {} with another record",
             if format.is_empty() { "a check or a study" } else { &format }
         )));

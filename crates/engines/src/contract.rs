@@ -59,7 +59,7 @@ impl OpenSpec {
 /// What a worker is, for the engine that it opens.
 #[derive(Clone)]
 pub struct WorkerContext {
-    /// The client process, from 0.
+    /// The client process, from 0; in a load of whole objects the client that has made the objects that this one visits.
     pub client_index: u32,
     /// The worker in its client, from 0.
     pub worker_index: u32,

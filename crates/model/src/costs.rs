@@ -207,7 +207,8 @@ fn object_bytes(workload: &Workload, objects: &ObjectSet) -> Bytes {
         return times(objects.max_bytes, transactions.count.saturating_mul(halves as u64));
     }
     match workload.op {
-        Op::Put | Op::Get => objects.expected_bytes(),
+        Op::Put => objects.expected_bytes(),
+        Op::Get => objects.expected_get_bytes(),
         Op::Append => times(workload.block_bytes, objects.count),
         Op::Stat if objects.stat_reads => objects.expected_bytes(),
         _ => Bytes(0),

@@ -24,7 +24,7 @@ pub use edges::Edges;
 pub use mix::{BlockShare, OpShare};
 pub use objects::{
     BIAS_MAX, NameForm, OBJECT_BYTES_MAX, OBJECT_COUNT_MAX, OBJECT_FOLDERS_MAX, ObjectCalls, ObjectDraws,
-    ObjectSet, ObjectSync, SYNCED_FOLDERS_MAX, Spread, TRANSACTION_COUNT_MAX, Transactions,
+    ObjectKind, ObjectSet, ObjectSync, SYNCED_FOLDERS_MAX, Spread, TRANSACTION_COUNT_MAX, Transactions,
 };
 pub use order::Order;
 pub use psync::{PsyncCalls, PsyncOptions, VECTORS_MAX};

@@ -9,6 +9,7 @@ use narrows_model::effective::Effective;
 use narrows_model::fault::ErrorCount;
 use narrows_model::target::BlockAddress;
 use narrows_model::trial::{InFlightAtEnd, IntervalSample, OpTotals, OpenLoopTotals};
+use narrows_model::units::saturate_u32;
 use narrows_model::verification::Verification;
 use narrows_model::workload::{ObjectSet, Order, Prefill};
 use narrows_model::{Bytes, Cell, CellId, Histogram, Nanos, Op, RpcCounters, Target, Workload};
@@ -106,6 +107,18 @@ impl Assignment {
             token: self.token.clone(),
             session: self.session.clone(),
             answer_timeout_ns: self.answer_timeout_ns.0,
+        }
+    }
+
+    /// The client that has made the objects of this client's load: itself, or one that is further on by the stride.
+    pub(crate) fn object_owner(&self) -> u32 {
+        let workload = &self.cell.workload;
+        match workload.objects.map_or(0, |set| set.stride) {
+            0 => self.client_index,
+            stride => {
+                let owner = u64::from(self.client_index) + u64::from(stride);
+                saturate_u32(owner % u64::from(workload.clients.max(1)))
+            }
         }
     }
 

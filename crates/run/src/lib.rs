@@ -15,6 +15,7 @@ pub mod execute;
 mod gather;
 mod group;
 pub mod link;
+mod object_kinds;
 mod pace;
 pub mod peer_monitor;
 pub mod prepare;

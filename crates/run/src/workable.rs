@@ -107,7 +107,7 @@ fn objects_problem(cell: &Cell) -> Option<String> {
         .iter()
         .find(|(holds, _)| !holds)
         .map(|(_, words)| format!("a load of whole objects needs {words}"));
-    set.problem().or(broken)
+    set.problem().or(broken).or_else(|| crate::object_kinds::problem(cell, set))
 }
 
 /// Why clients cannot share a file, or make their calls together, in this cell.

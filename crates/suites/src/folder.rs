@@ -51,6 +51,8 @@ pub trait SuiteMachine {
     fn cpu_cache_bytes(&self) -> Option<Bytes>;
     /// A line of that cache, where known.
     fn cpu_cache_line_bytes(&self) -> Option<Bytes>;
+    /// How many clients a load has that does not say so: 1, or the ranks of a job.
+    fn usual_clients(&self) -> u32;
     /// What direct access must be a multiple of in the folder.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ pub mod ioperf;
 pub mod iozone;
 pub mod jovian;
 pub mod machine_name;
+pub mod mdtest;
 pub mod postmark;
 mod suite;
 mod suite_load;
@@ -33,6 +34,7 @@ pub const SUITES: &[SuiteEntry] = &[
     ioperf::ENTRY,
     iozone::ENTRY,
     jovian::ENTRY,
+    mdtest::ENTRY,
     postmark::ENTRY,
     // new suite: entry
 ];
@@ -43,6 +45,7 @@ pub static IMPORTERS: &[&import::Importer] = &[
     &iozone::IMPORTER,
     &bonnie::IMPORTER,
     &ioperf::IMPORTER,
+    &mdtest::IMPORTER,
     &import::dd::IMPORTER,
     // new importer: entry
 ];

@@ -65,6 +65,10 @@ impl SuiteMachine for FolderMachine<'_> {
         largest_cpu_cache(&Root::system())?.line_bytes
     }
 
+    fn usual_clients(&self) -> u32 {
+        crate::ranks::usual_clients()
+    }
+
     /// File systems answer for a file, not for a folder.
     fn direct_alignment_bytes(&self) -> Result<Bytes, String> {
         let own = self.prepared.resolved.own_file().map(|path| Target::File { path });

@@ -48,6 +48,7 @@ mod suite_bonnie;
 mod suite_ioperf;
 mod suite_iozone;
 mod suite_jovian;
+mod suite_mdtest;
 mod suite_places;
 mod suite_postmark;
 mod support;

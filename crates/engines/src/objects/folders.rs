@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 /// Folders that narrows makes are for their user alone.
-const PERMISSIONS: Mode = Mode::RWXU;
+pub(super) const PERMISSIONS: Mode = Mode::RWXU;
 
 /// The folders of the set of `spec`, one in each member of its target, with `count` folders in each of them that are made
 /// where they are missing.

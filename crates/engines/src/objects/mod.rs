@@ -1,5 +1,5 @@
 //! The engine `objects`: whole files in a folder made, read, appended to, looked at and deleted by their names, one request
-//! in flight per worker.
+//! in flight per worker; or folders made, looked at and deleted.
 //!
 //! "Complete" means that all calls of the operation have returned: its data is in the page cache, or durable with `fsync`.
 //! What exists already is not overwritten; a put that fails leaves nothing behind. Over a stripe of folders each file is in
@@ -69,7 +69,11 @@ impl EngineFactory for ObjectsFactory {
             effective: Effective { write_completion, ..files::effective(INFO.name(), spec, depth, Bytes(1)) },
             slots: SlotBuffers::new(depth, write_block.max(read_block), worker.seed)?,
             performer: Objects {
-                names: ObjectNames::over_members(&set, saturate_u32(members.len() as u64)),
+                names: ObjectNames::over_members(
+                    &set,
+                    saturate_u32(members.len() as u64),
+                    worker.client_index,
+                ),
                 folders: synced_folders(spec, &set, &members)?,
                 walk: FolderWalk::default(),
                 write_block: saturate_usize(write_block),

@@ -5,7 +5,7 @@
 //! Hot path: no allocation.
 
 use narrows_model::units::{saturate_u32, saturate_usize};
-use narrows_model::workload::{MemberWeights, NameForm, ObjectSet, Spread};
+use narrows_model::workload::{MemberWeights, NameForm, ObjectKind, ObjectSet, Spread};
 use narrows_sys::entropy::member_seed;
 use narrows_sys::file::ShortPath;
 use std::ffi::CStr;
@@ -20,8 +20,13 @@ const LETTERS_A_DRAW: usize = 10;
 const FOLDER_BYTES: usize = 6;
 /// Digits of a number in hexadecimal names.
 const HEX_DIGITS: usize = 10;
-/// Room for the longest path: folder, digits, letters and the end.
-const PATH_BYTES: usize = FOLDER_BYTES + HEX_DIGITS + LETTER_COUNT_MAX + 1;
+/// Digits of the greatest number in decimal.
+const DECIMAL_DIGITS: usize = 10;
+/// What the names of files begin with where they are as mdtest's, and what those of folders begin with.
+const MDTEST_FILE: &[u8] = b"file.mdtest.";
+const MDTEST_FOLDER: &[u8] = b"dir.mdtest.";
+/// Room for the longest path: folder, mdtest's word, two numbers with a dot between them, and the end.
+const PATH_BYTES: usize = FOLDER_BYTES + MDTEST_FILE.len() + DECIMAL_DIGITS + 1 + DECIMAL_DIGITS + 1;
 /// Names made together.
 const TOGETHER: u32 = 32;
 /// What distinguishes the folder's draw of an object from that of its letters.
@@ -43,6 +48,9 @@ pub struct ObjectNames {
 #[derive(Debug)]
 struct PathPattern {
     names: NameForm,
+    kind: ObjectKind,
+    /// The client that has made the objects, from 0.
+    client_index: u32,
     spread: Spread,
     seed: u64,
     folders: u32,
@@ -54,16 +62,18 @@ struct PathPattern {
 }
 
 impl ObjectNames {
-    /// Those of `set` in one folder.
+    /// Those of the first client's objects of `set` in one folder.
     #[must_use]
     pub fn new(set: &ObjectSet) -> Self {
-        Self::over_members(set, 1)
+        Self::over_members(set, 1, 0)
     }
 
-    /// Those of `set` over so many members of a stripe of folders.
-    pub(super) fn over_members(set: &ObjectSet, member_count: u32) -> Self {
+    /// Those of the objects of client `client_index` of `set` over so many members of a stripe of folders.
+    pub(super) fn over_members(set: &ObjectSet, member_count: u32, client_index: u32) -> Self {
         let form = PathPattern {
             names: set.names,
+            kind: set.kind,
+            client_index,
             spread: set.spread,
             seed: set.seed,
             folders: set.folders,
@@ -147,8 +157,23 @@ impl PathPattern {
                 at += self.put_letters(&mut path[at..], number);
                 at += put_hex(&mut path[at..], number);
             }
+            NameForm::Mdtest => at += self.put_mdtest(&mut path[at..], number),
         }
         at
+    }
+
+    /// Puts the client and the number behind mdtest's word; returns their length in bytes.
+    fn put_mdtest(&self, path: &mut [u8], number: u32) -> usize {
+        let word = match self.kind {
+            ObjectKind::File => MDTEST_FILE,
+            ObjectKind::Folder => MDTEST_FOLDER,
+        };
+        path[..word.len()].copy_from_slice(word);
+        let mut at = word.len();
+        at += put_decimal(&mut path[at..], self.client_index);
+        path[at] = b'.';
+        at += 1;
+        at + put_decimal(&mut path[at..], number)
     }
 
     /// Puts all letters that a name can have and counts as many of them as this one has: no branch hangs on the draw.
@@ -227,6 +252,22 @@ mod tests {
     }
 
     #[test]
+    fn names_as_mdtest_s_have_the_client_and_the_kind_before_the_number() {
+        let set = ObjectSet { names: NameForm::Mdtest, count: 5, folders: 2, ..ObjectSet::default() };
+        let of_client = |set: &ObjectSet, client_index: u32, number: u32| {
+            let mut names = ObjectNames::over_members(set, 1, client_index);
+            names.path_of(number).to_str().unwrap().to_owned()
+        };
+        assert_eq!(of_client(&set, 0, 0), "00000/file.mdtest.0.0");
+        assert_eq!(of_client(&set, 12, 4), "00001/file.mdtest.12.4");
+        let longest = "00001/file.mdtest.4294967295.4294967295";
+        assert_eq!(of_client(&set, u32::MAX, u32::MAX), longest);
+        assert_eq!(longest.len() + 1, PATH_BYTES);
+        let folders = ObjectSet { kind: ObjectKind::Folder, folders: 0, ..set };
+        assert_eq!(of_client(&folders, 3, 21), "dir.mdtest.3.21");
+    }
+
+    #[test]
     fn letters_before_or_after_the_number_make_names_that_differ_and_that_a_seed_repeats() {
         for (names, sorts) in [(NameForm::NumberLetters, true), (NameForm::LettersNumber, false)] {
             let set = ObjectSet { names, seed: 7, ..ObjectSet::default() };
@@ -277,7 +318,7 @@ mod tests {
         {
             let set =
                 ObjectSet { folders: 2, spread: Spread::Scattered, member_weights, ..ObjectSet::default() };
-            let names = ObjectNames::over_members(&set, 3);
+            let names = ObjectNames::over_members(&set, 3, 0);
             let mut counts = [[0_u32; 2]; 3];
             for number in 0..10_000 {
                 counts[names.member_of(number)][names.folder_of(number).unwrap() as usize] += 1;

@@ -1,7 +1,8 @@
 //! Operations on whole files: each is the calls that a program would make, and no others.
 //!
 //! Put: `openat`, a `write` for each block, `close`. Get: `openat`, a `read` for each block, `close`. Append: as put, at the
-//! end. Stat: `fstatat`. Delete: `unlinkat`. Syncs and reads after a stat where they are asked for.
+//! end. Stat: `fstatat`. Delete: `unlinkat`. Syncs and reads after a stat where they are asked for. Of folders: put
+//! `mkdirat`, stat `fstatat`, delete `unlinkat` with `AT_REMOVEDIR`.
 //! Hot path: no allocation, no lock; but for the C library's `FILE` where streams are asked for.
 
 use super::folders;
@@ -11,10 +12,10 @@ use crate::request::{Errno, IoRequest, OBJECT_LISTED};
 use crate::slots::SlotBuffers;
 use narrows_model::Op;
 use narrows_model::units::{saturate_u32, saturate_usize};
-use narrows_model::workload::{ObjectCalls, ObjectSet, ObjectSync};
+use narrows_model::workload::{ObjectCalls, ObjectKind, ObjectSet, ObjectSync};
 use narrows_sys::file::Listing;
 use narrows_sys::{return_stack, stdio};
-use rustix::fs::{AtFlags, Mode, OFlags, fsync, openat, statat, syncfs, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, fsync, mkdirat, openat, statat, syncfs, unlinkat};
 use rustix::io::{Errno as Call, read, retry_on_intr, write};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -95,6 +96,9 @@ impl Objects {
     fn put(&mut self, request: &IoRequest, block: &[u8]) -> Result<u32, Call> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let base = &self.members[self.names.member_of(request.object)];
+        if self.set.kind == ObjectKind::Folder {
+            return mkdirat(base, self.names.path_of(request.object), folders::PERMISSIONS).map(|()| 0);
+        }
         let file = openat(base, self.names.path_of(request.object), flags, PERMISSIONS)?;
         let stored = self.store(file, request, block, true);
         if stored.is_err() {
@@ -163,14 +167,18 @@ impl Objects {
 
     fn delete(&mut self, request: &IoRequest) -> Result<u32, Call> {
         let syncs = self.set.sync == ObjectSync::DataAndFolder;
+        let flags = match self.set.kind {
+            ObjectKind::File => AtFlags::empty(),
+            ObjectKind::Folder => AtFlags::REMOVEDIR,
+        };
         if request.object == OBJECT_LISTED {
             return self.walk.with_next(self.set.folders, &self.members, |folder, name| {
-                unlinkat(folder, name, AtFlags::empty())?;
+                unlinkat(folder, name, flags)?;
                 if syncs { fsync(folder).map(|()| 0) } else { Ok(0) }
             });
         }
         let base = &self.members[self.names.member_of(request.object)];
-        unlinkat(base, self.names.path_of(request.object), AtFlags::empty())?;
+        unlinkat(base, self.names.path_of(request.object), flags)?;
         self.synced_folder(request.object).map_or(Ok(()), fsync).map(|()| 0)
     }
 
@@ -242,6 +250,7 @@ impl Perform for Objects {
         let (written, read) = (self.write_block.min(block.len()), self.read_block.min(block.len()));
         let done = match request.op {
             Op::Put => self.put(request, &block[..written]),
+            Op::Get | Op::Append if self.set.kind == ObjectKind::Folder => Err(Call::ISDIR),
             Op::Get => self.get(request, &mut block[..read]),
             Op::Append => self.append(request, &block[..written]),
             Op::Stat => self.stat(request, &mut block[..read]),

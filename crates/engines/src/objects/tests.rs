@@ -4,7 +4,7 @@ use super::*;
 use crate::clock::Tick;
 use crate::conformance::worker;
 use crate::request::{Completions, IoRequest, OBJECT_LISTED, Slot};
-use narrows_model::workload::{Access, MemberWeights, NameForm};
+use narrows_model::workload::{Access, MemberWeights, NameForm, ObjectKind};
 use narrows_model::{Op, Workload};
 use narrows_sys::denied_calls::{DeniedCall, deny_in_this_thread};
 use rustix::io::Errno as Call;
@@ -290,6 +290,14 @@ fn what_the_engine_cannot_do_is_refused_at_the_opening() {
             with(&|spec| spec.workload.objects = Some(ObjectSet { count: 0, ..ObjectSet::default() })),
             "0 objects",
         ),
+        (
+            with(&|spec| {
+                let folders =
+                    ObjectSet { kind: ObjectKind::Folder, max_bytes: Bytes(9), ..ObjectSet::default() };
+                spec.workload.objects = Some(folders);
+            }),
+            "with bytes, which only files have",
+        ),
         (with(&|spec| spec.objects = vec![String::new()]), "a unique name"),
         (with(&|spec| spec.objects = vec!["../x".to_owned()]), "a unique name"),
         (with(&|spec| spec.objects.clear()), "in one folder"),
@@ -300,6 +308,82 @@ fn what_the_engine_cannot_do_is_refused_at_the_opening() {
     fs::write(&file, "x").unwrap();
     let message = with(&|spec| spec.target = file.to_str().unwrap().parse().unwrap());
     assert!(message.contains("give a folder"), "{message}");
+}
+
+/// Names below `folder`, those of folders with a slash.
+fn names_in(folder: &Path) -> Vec<String> {
+    let name = |entry: fs::DirEntry| {
+        let slash = if entry.file_type().unwrap().is_dir() { "/" } else { "" };
+        format!("{}{slash}", entry.file_name().into_string().unwrap())
+    };
+    let mut all: Vec<String> = fs::read_dir(folder).unwrap().map(|entry| name(entry.unwrap())).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn objects_that_are_folders_are_made_looked_at_and_deleted_in_both_orders() {
+    let failed = |name: &str| Err(name.to_owned());
+    for folders in [0, 2] {
+        let folder = tempfile::tempdir().unwrap();
+        let set = ObjectSet { kind: ObjectKind::Folder, count: 4, folders, ..ObjectSet::default() };
+        let spec = spec(folder.path(), set);
+        let mut engine = open(&spec);
+        let engine = engine.as_mut();
+        for number in 0..4 {
+            assert_eq!(ask(engine, Op::Put, number, 0), Ok(0));
+            assert_eq!(ask(engine, Op::Put, number, 0), failed("EEXIST"));
+            assert_eq!(ask(engine, Op::Stat, number, 0), Ok(0));
+        }
+        let place = folder.path().join(if folders == 0 { "set" } else { "set/00000" });
+        assert_eq!(
+            names_in(&place),
+            if folders == 0 { vec!["0/", "1/", "2/", "3/"] } else { vec!["0/", "1/"] }
+        );
+        assert_eq!(
+            (ask(engine, Op::Get, 1, 5), ask(engine, Op::Append, 1, 5)),
+            (failed("EISDIR"), failed("EISDIR"))
+        );
+        assert_eq!(ask(engine, Op::Delete, 0, 0), Ok(0));
+        assert_eq!(
+            (ask(engine, Op::Delete, 0, 0), ask(engine, Op::Stat, 0, 0)),
+            (failed("ENOENT"), failed("ENOENT"))
+        );
+        // One that is not empty is no object any more, and stays.
+        fs::write(place.join("1/theirs"), "x").unwrap();
+        assert_eq!(ask(engine, Op::Delete, 1, 0), failed("ENOTEMPTY"));
+        fs::remove_file(place.join("1/theirs")).unwrap();
+        for _ in 0..3 {
+            assert_eq!(ask(engine, Op::Delete, OBJECT_LISTED, 0), Ok(0));
+        }
+        assert_eq!(ask(engine, Op::Delete, OBJECT_LISTED, 0), failed("ENOENT"));
+        assert_eq!(names_in(&place), Vec::<String>::new());
+        ask(engine, Op::Put, 2, 0).unwrap();
+        ObjectsFactory::unconfined().remove(&spec).unwrap();
+        assert_eq!(names_in(folder.path()), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn clients_with_names_of_their_own_work_in_one_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = ObjectSet { names: NameForm::Mdtest, shared_folder: true, count: 2, ..ObjectSet::default() };
+    let spec = spec(folder.path(), set);
+    let as_client = |client_index: u32| {
+        ObjectsFactory::unconfined().open(&spec, &WorkerContext { client_index, ..worker() }).unwrap()
+    };
+    let (mut first, mut other) = (as_client(0), as_client(7));
+    for number in 0..2 {
+        assert_eq!(ask(first.as_mut(), Op::Put, number, 3), Ok(3));
+        assert_eq!(ask(other.as_mut(), Op::Put, number, 5), Ok(5));
+    }
+    let names = ["file.mdtest.0.0", "file.mdtest.0.1", "file.mdtest.7.0", "file.mdtest.7.1"];
+    assert_eq!(names_in(&folder.path().join("set")), names);
+    // What one has made another one finds by its number.
+    let mut visitor = as_client(0);
+    assert_eq!(ask(visitor.as_mut(), Op::Get, 1, 9), Ok(3));
+    assert_eq!(ask(as_client(7).as_mut(), Op::Delete, 1, 0), Ok(0));
+    assert_eq!(names_in(&folder.path().join("set")), [names[0], names[1], names[2]]);
 }
 
 #[test]

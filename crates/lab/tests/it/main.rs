@@ -17,6 +17,7 @@ mod ioperf_counts;
 mod iozone_counts;
 mod iscsi;
 mod limits;
+mod mdtest_counts;
 mod network;
 mod nfs;
 mod postmark_counts;

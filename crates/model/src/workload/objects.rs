@@ -33,6 +33,35 @@ pub enum NameForm {
     NumberLetters,
     /// Up to twelve letters and ten hexadecimal digits: the order of names has nothing to do with that of creation.
     LettersNumber,
+    /// `file.mdtest.CLIENT.NUMBER`, with `dir` for folders: no two clients have a name in common.
+    Mdtest,
+}
+
+/// What an object is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectKind {
+    /// A file.
+    #[default]
+    File,
+    /// A folder, which is empty: a put is a `mkdir`, a delete an `rmdir`.
+    Folder,
+}
+
+impl ObjectKind {
+    /// One of them, in words.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Folder => "folder",
+        }
+    }
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_file(&self) -> bool {
+        *self == Self::File
+    }
 }
 
 /// How objects are spread over folders.
@@ -125,6 +154,15 @@ impl Transactions {
 pub struct ObjectSet {
     /// Objects of each client.
     pub count: u64,
+    /// What they are.
+    #[serde(skip_serializing_if = "ObjectKind::is_file")]
+    pub kind: ObjectKind,
+    /// Whether the objects of all clients are in one folder; else each client has a folder of its own.
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub shared_folder: bool,
+    /// Clients by which this load is shifted: client i visits what client i + stride has made. 0 is its own.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stride: u32,
     /// Bytes of the smallest; sizes are drawn uniformly.
     pub min_bytes: Bytes,
     /// Bytes of the largest; appends make none larger.
@@ -149,6 +187,9 @@ pub struct ObjectSet {
     /// Bytes of each call that reads; `None` for as many as of one that writes, the workload's block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_block_bytes: Option<Bytes>,
+    /// Bytes of each object that a get reads, from its start; `None` for all of them. With 0 it is opened and closed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub get_bytes: Option<Bytes>,
     /// What is made durable with each operation.
     pub sync: ObjectSync,
     /// Whether a stat of an object that has bytes also reads it, as bonnie++ does.
@@ -161,6 +202,9 @@ impl Default for ObjectSet {
     fn default() -> Self {
         Self {
             count: 1000,
+            kind: ObjectKind::File,
+            shared_folder: false,
+            stride: 0,
             min_bytes: Bytes(0),
             max_bytes: Bytes(0),
             folders: 0,
@@ -171,11 +215,17 @@ impl Default for ObjectSet {
             draws: ObjectDraws::Own,
             calls: ObjectCalls::System,
             read_block_bytes: None,
+            get_bytes: None,
             sync: ObjectSync::None,
             stat_reads: false,
             transactions: None,
         }
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 impl ObjectSet {
@@ -184,7 +234,9 @@ impl ObjectSet {
     pub fn identity(&self) -> Self {
         Self {
             calls: ObjectCalls::default(),
+            stride: 0,
             read_block_bytes: None,
+            get_bytes: None,
             sync: ObjectSync::default(),
             stat_reads: false,
             transactions: None,
@@ -197,6 +249,13 @@ impl ObjectSet {
     pub fn expected_bytes(&self) -> Bytes {
         let twice_mean = self.min_bytes.0.saturating_add(self.max_bytes.0);
         Bytes(self.count.saturating_mul(twice_mean) / 2)
+    }
+
+    /// Bytes of the objects of one client that a get of each reads, as expected.
+    #[must_use]
+    pub fn expected_get_bytes(&self) -> Bytes {
+        let all = self.expected_bytes();
+        self.get_bytes.map_or(all, |bytes| Bytes(self.count.saturating_mul(bytes.0)).min(all))
     }
 
     /// What is wrong with it, as a phrase; `None` where it can be loaded.
@@ -220,7 +279,28 @@ impl ObjectSet {
         if self.draws == ObjectDraws::Postmark && min_bytes.0 == 0 {
             return Some("objects without bytes, which PostMark's draws do not have".to_owned());
         }
+        if self.shared_folder && self.names != NameForm::Mdtest {
+            let form = "names of the form mdtest, which differ between clients";
+            return Some(format!("one folder for all clients without {form}"));
+        }
+        if let Some(problem) = self.folders_problem() {
+            return Some(problem.to_owned());
+        }
         self.transactions.and_then(|transactions| transactions.problem())
+    }
+
+    /// What objects that are folders cannot be used for, as a phrase; `None` for files.
+    fn folders_problem(&self) -> Option<&'static str> {
+        let rules = [
+            (self.max_bytes.0 > 0, "folders as objects with bytes, which only files have"),
+            (self.get_bytes.is_some(), "folders as objects whose bytes are read, which only files have"),
+            (self.stat_reads, "a stat that also reads of objects that are folders"),
+            (self.calls == ObjectCalls::Streams, "the C library's streams for objects that are folders"),
+            (self.sync != ObjectSync::None, "a sync of objects that are folders, which only files have"),
+            (self.transactions.is_some(), "transactions on folders, which read and append"),
+        ];
+        let broken = rules.into_iter().find(|(is_broken, _)| *is_broken && self.kind == ObjectKind::Folder);
+        broken.map(|(_, words)| words)
     }
 }
 
@@ -272,11 +352,62 @@ mod tests {
             (with(transactions(None, None)), "without either half"),
             (with(transactions(Some(11), None)), "a bias of 11"),
             (with(Transactions { count: 0, ..transactions(Some(5), None) }), "0 transactions"),
+            (ObjectSet { shared_folder: true, ..base() }, "one folder for all clients without names"),
         ];
         for (set, words) in cases {
             let problem = set.problem().unwrap_or_default();
             assert!(problem.contains(words), "{words}: {problem}");
         }
+    }
+
+    #[test]
+    fn folders_have_no_bytes_no_sync_and_no_transactions() {
+        let base = || ObjectSet { kind: ObjectKind::Folder, ..ObjectSet::default() };
+        assert_eq!(base().problem(), None);
+        let shared = ObjectSet { shared_folder: true, names: NameForm::Mdtest, stride: 1, ..base() };
+        assert_eq!(shared.problem(), None);
+        let cases = [
+            (ObjectSet { max_bytes: Bytes(1), ..base() }, "with bytes"),
+            (ObjectSet { get_bytes: Some(Bytes(0)), ..base() }, "bytes are read"),
+            (ObjectSet { stat_reads: true, ..base() }, "a stat that also reads"),
+            (ObjectSet { calls: ObjectCalls::Streams, ..base() }, "streams"),
+            (ObjectSet { sync: ObjectSync::Data, ..base() }, "a sync of objects that are folders"),
+            (ObjectSet { transactions: Some(transactions(Some(5), Some(5))), ..base() }, "transactions on"),
+        ];
+        for (set, words) in cases {
+            let problem = set.problem().unwrap_or_default();
+            assert!(problem.contains(words), "{words}: {problem}");
+            // What folders cannot be, files can.
+            assert_eq!(ObjectSet { kind: ObjectKind::File, ..set }.problem(), None, "{words}");
+        }
+    }
+
+    #[test]
+    fn what_older_versions_do_not_know_is_left_out_where_it_is_usual() {
+        let text = serde_json::to_string(&ObjectSet::default()).unwrap();
+        for key in ["kind", "shared_folder", "stride", "get_bytes"] {
+            assert!(!text.contains(key), "{key}: {text}");
+        }
+        let unusual = ObjectSet {
+            kind: ObjectKind::Folder,
+            shared_folder: true,
+            stride: 3,
+            get_bytes: Some(Bytes(0)),
+            names: NameForm::Mdtest,
+            ..ObjectSet::default()
+        };
+        let text = serde_json::to_string(&unusual).unwrap();
+        assert!(text.contains(r#""kind":"folder","shared_folder":true,"stride":3"#), "{text}");
+        assert_eq!(serde_json::from_str::<ObjectSet>(&text).unwrap(), unusual);
+    }
+
+    #[test]
+    fn a_get_of_a_part_is_expected_to_read_that_part() {
+        let set =
+            ObjectSet { count: 10, min_bytes: Bytes(100), max_bytes: Bytes(100), ..ObjectSet::default() };
+        let read = |bytes| ObjectSet { get_bytes: bytes, ..set }.expected_get_bytes();
+        assert_eq!((read(None), read(Some(Bytes(30)))), (Bytes(1000), Bytes(300)));
+        assert_eq!((read(Some(Bytes(0))), read(Some(Bytes(5000)))), (Bytes(0), Bytes(1000)));
     }
 
     #[test]
@@ -288,9 +419,13 @@ mod tests {
             stat_reads: true,
             calls: ObjectCalls::Streams,
             read_block_bytes: Some(Bytes(1)),
+            get_bytes: Some(Bytes(1)),
+            stride: 1,
             ..made
         };
         assert_eq!(made.identity(), used.identity());
+        assert_ne!(made.identity(), ObjectSet { kind: ObjectKind::Folder, ..made }.identity());
+        assert_ne!(made.identity(), ObjectSet { shared_folder: true, ..made }.identity());
         assert_ne!(made.identity(), ObjectSet { seed: 1, ..made }.identity());
     }
 }

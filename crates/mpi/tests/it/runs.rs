@@ -196,3 +196,27 @@ fn noise_is_of_all_ranks_and_what_loads_from_fewer_says_so() {
     let ended = run(folder.path(), 2, &words.split(' ').collect::<Vec<_>>());
     assert_eq!(ended.stderr.matches("rank 1 of this job does nothing").count(), 1, "{ended:?}");
 }
+
+#[test]
+fn the_ranks_of_a_suite_of_files_are_those_of_the_job_and_nothing_is_left_but_the_record() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let words = "suite mdtest -d . -n 20 -w 100 -e 100 -N 1 --print-all-procs --no-verdict --out r";
+    let ended = run(folder.path(), 3, &words.split(' ').collect::<Vec<_>>());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("launched with 3 total task(s) on 1 node(s)"), "{}", ended.stdout);
+    assert_eq!(ended.stdout.matches("SUMMARY rate").count(), 1, "rank 0 alone prints: {}", ended.stdout);
+    assert!(!ended.stderr.contains("nothing: the load"), "no rank is idle: {}", ended.stderr);
+    let trials = events_of(&folder.path().join("r"), "trial_finished");
+    assert_eq!(trials.len(), 7);
+    for trial in &trials {
+        let clients = trial["clients"].as_array().unwrap();
+        let done: Vec<u64> = clients.iter().map(|client| client["op_count"].as_u64().unwrap()).collect();
+        assert_eq!((done, trial["errors"].as_array().map(Vec::len)), (vec![20; 3], Some(0)), "{trial}");
+    }
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["r"]);
+    let words = "suite mdtest -d . -n 20 --clients 4 --no-verdict --out s";
+    let ended = run(folder.path(), 2, &words.split(' ').collect::<Vec<_>>());
+    assert!(ended.code == Some(3) && ended.stderr.contains("the job has 2 ranks"), "{ended:?}");
+}

@@ -284,7 +284,7 @@ fn ending_count(cell: &Cell) -> Option<String> {
     let of_all = |count: u64| count.saturating_mul(u64::from(cell.workload.clients));
     let of_files = |objects: &ObjectSet| match objects.transactions {
         Some(transactions) => counted(of_all(transactions.count), "transaction"),
-        None => counted(of_all(objects.count), "file"),
+        None => counted(of_all(objects.count), objects.kind.noun()),
     };
     let files = cell.workload.objects.as_ref().filter(|_| cell.cut == Cut::Path).map(of_files);
     let ops = || cell.stop.ops_max.map(|count| counted(count, "operation"));

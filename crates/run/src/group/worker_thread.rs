@@ -31,7 +31,7 @@ pub(super) fn work(
 ) -> Option<WorkerOutput> {
     let has_own_file_table = shared.own_file_table && own_file_table();
     let context = WorkerContext {
-        client_index: shared.assignment.client_index,
+        client_index: shared.assignment.object_owner(),
         worker_index,
         seed: worker_seed(shared.assignment.seed, worker_index),
         clock: Arc::clone(shared.clock),

@@ -14,8 +14,8 @@ use narrows_engines::{
     Tick, WorkerContext,
 };
 use narrows_model::units::saturate_u32;
-use narrows_model::workload::{ObjectCalls, ObjectSet, ObjectSync, Order, Prefill};
-use narrows_model::{Bytes, Cell, CellId, Op, Target, Workload};
+use narrows_model::workload::{ObjectCalls, ObjectKind, ObjectSet, ObjectSync, Order, Prefill};
+use narrows_model::{Bytes, Cell, CellId, EngineId, Op, Target, Workload};
 use std::sync::Arc;
 
 /// Objects that are made between two looks at the time and at a stop.
@@ -95,7 +95,7 @@ impl PreparedObjects {
         }
         let index = self.set_index(SetIdentity::from_cell(&cell, set));
         for assignment in assignments.iter_mut() {
-            assignment.objects = vec![format!("objects-{index}-{}", assignment.client_index)];
+            assignment.objects = vec![set_folder(set, index, assignment.object_owner())];
         }
         let made = &mut self.sets[index];
         let began_ns = context.clock.now().0;
@@ -107,8 +107,10 @@ impl PreparedObjects {
         self.took_ns += context.clock.now().0.saturating_sub(began_ns);
         readied?;
         if let SetState::Known { steps, .. } = &self.sets[index].state {
-            for (assignment, steps) in assignments.iter_mut().zip(steps) {
-                assignment.object_steps.clone_from(steps);
+            for assignment in assignments {
+                if let Some(steps) = steps.get(assignment.object_owner() as usize) {
+                    assignment.object_steps.clone_from(steps);
+                }
             }
         }
         Ok(())
@@ -147,7 +149,7 @@ impl PreparedSet {
         self.state = SetState::empty(self.identity.clients);
         self.specs = assignments.iter().map(Assignment::open_spec).collect();
         for spec in &self.specs {
-            factory(context, spec)?.open(spec, &worker_context(context))?.close()?;
+            factory(context, spec)?.open(spec, &worker_context(0, context))?.close()?;
         }
         Ok(())
     }
@@ -188,7 +190,7 @@ impl PreparedSet {
         }
         self.begin_anew(assignments, context)?;
         for (assignment, spec) in assignments.iter().zip(&self.specs) {
-            fill(assignment.client_index, &self.identity.set, spec, context)?;
+            fill(assignment.object_owner(), &self.identity.set, spec, context)?;
         }
         let step = whole(&self.identity.set, &cell.workload);
         let clients = u64::from(self.identity.clients);
@@ -215,7 +217,8 @@ impl PreparedSet {
         }
         *live_count = left;
         let reads = first.cell.workload.ops().iter().all(|share| matches!(share.op, Op::Stat | Op::Get));
-        for ((assignment, client), steps) in assignments.iter().zip(clients.unwrap_or_default()).zip(steps) {
+        for (assignment, client) in assignments.iter().zip(clients.unwrap_or_default()) {
+            let Some(steps) = steps.get_mut(assignment.object_owner() as usize) else { continue };
             if left == 0 {
                 steps.clear();
             } else if !reads {
@@ -244,6 +247,11 @@ fn changes<'a>(workload: &Workload, workers: impl Iterator<Item = &'a WorkerOutp
     (made, deleted)
 }
 
+/// The folder of the objects of client `owner` in the set of this index.
+fn set_folder(set: &ObjectSet, index: usize, owner: u32) -> String {
+    if set.shared_folder { format!("objects-{index}") } else { format!("objects-{index}-{owner}") }
+}
+
 /// The step that makes a whole set.
 fn whole(set: &ObjectSet, workload: &Workload) -> ObjectStep {
     let workers = workload.workers.max(1);
@@ -257,11 +265,28 @@ fn whole(set: &ObjectSet, workload: &Workload) -> ObjectStep {
     }
 }
 
+/// Whether a set asks for what only the engine of files in folders does, and the one that does nothing.
+fn is_special(set: &ObjectSet) -> bool {
+    set.kind == ObjectKind::Folder || set.shared_folder || set.get_bytes.is_some()
+}
+
 /// Fails where the engine of an assignment cannot do what its load is about.
 fn serves(context: &ObjectPrepareContext<'_>, assignment: &Assignment) -> Result<(), RunError> {
     let workload = &assignment.cell.workload;
     let factory = context.registry.factory(assignment.target(), workload.engine)?;
     let capabilities = factory.capabilities(assignment.target())?;
+    let is_known =
+        [EngineId::Objects, EngineId::Null].map(EngineId::name).contains(&capabilities.engine.as_str());
+    if workload.objects.is_some_and(|set| is_special(&set)) && !is_known {
+        let what = format!(
+            "the engine {} has no folders as objects, no folder for all clients, and reads objects as a whole",
+            capabilities.engine
+        );
+        return Err(EngineError::new(ErrorKind::Unsupported, "load", assignment.target().to_string())
+            .detail(what)
+            .hint("use a folder of a file system that is mounted here, and the engine objects")
+            .into());
+    }
     match workload.ops().iter().find(|share| !capabilities.ops.contains(&share.op)) {
         None => Ok(()),
         Some(share) => {
@@ -281,9 +306,9 @@ fn factory(
     context.registry.factory(&spec.target, spec.workload.engine)
 }
 
-fn worker_context(context: &ObjectPrepareContext<'_>) -> WorkerContext {
+fn worker_context(client_index: u32, context: &ObjectPrepareContext<'_>) -> WorkerContext {
     WorkerContext {
-        client_index: 0,
+        client_index,
         worker_index: 0,
         seed: 0,
         clock: Arc::clone(context.clock),
@@ -302,7 +327,7 @@ fn fill(
     // However the load itself will move them, they are made as fast as possible.
     spec.workload.objects = Some(ObjectSet { calls: ObjectCalls::System, sync: ObjectSync::None, ..*set });
     spec.workload.block_bytes = Bytes(set.max_bytes.0.clamp(1, BLOCK_BYTES));
-    let mut engine = factory(context, &spec)?.open(&spec, &worker_context(context))?;
+    let mut engine = factory(context, &spec)?.open(&spec, &worker_context(client_index, context))?;
     let mut done = Completions::with_capacity(1);
     for number in 0..set.count {
         if number % LOOK_EVERY == 0 {

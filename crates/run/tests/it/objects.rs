@@ -2,7 +2,7 @@
 
 use crate::support::{self, plan};
 use narrows_model::workload::{
-    NameForm, ObjectCalls, ObjectSet, ObjectSync, Order, Prefill, Spread, Transactions,
+    NameForm, ObjectCalls, ObjectKind, ObjectSet, ObjectSync, Order, Prefill, Spread, Transactions,
 };
 use narrows_model::{Bytes, Cell, CellId, EngineId, Event, Nanos, Op, Stop, TrialOutput, Workload};
 use narrows_run::{CellSite, StopFlag, clean_up, execute};
@@ -98,6 +98,65 @@ fn what_is_made_is_there_is_read_and_is_deleted_in_every_order_by_all_workers() 
         assert_eq!(clean_up(&mut site), Vec::<String>::new());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
+}
+
+/// Folders that are empty, below `folder`, by their names.
+fn empty_folders(folder: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        assert!(entry.file_type().unwrap().is_dir(), "{entry:?}");
+        let inner = empty_folders(&entry.path());
+        let name = entry.file_name().into_string().unwrap();
+        let is_empty = fs::read_dir(entry.path()).unwrap().next().is_none();
+        all.extend(if is_empty { vec![name] } else { inner });
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn folders_are_made_looked_at_and_deleted_as_files_are_and_made_untimed_where_none_are() {
+    for shared_folder in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let set = ObjectSet {
+            count: 30,
+            kind: ObjectKind::Folder,
+            names: NameForm::Mdtest,
+            shared_folder,
+            ..ObjectSet::default()
+        };
+        let of = |op| cell(text(&folder), op, set);
+        let mut site = site();
+        let ((trials, failed), _) = run_and_keep(vec![of(Op::Put), of(Op::Stat)], &mut site);
+        let made = empty_folders(folder.path());
+        assert_eq!((made.len(), made[0].as_str(), failed.len()), (30, "dir.mdtest.0.0", 0), "{failed:?}");
+        let set_folder = if shared_folder { "objects-0" } else { "objects-0-0" };
+        assert_eq!(fs::read_dir(folder.path().join(set_folder)).unwrap().count(), 30);
+        let ((more, failed), _) = run_and_keep(vec![of(Op::Delete), of(Op::Stat)], &mut site);
+        assert!(failed.len() == 1 && failed[0].contains("all are deleted"), "{failed:?}");
+        let counts: Vec<_> =
+            trials.iter().chain(&more).map(|trial| (trial.op_count, trial.errors.len())).collect();
+        assert_eq!(counts, [(30, 0); 3]);
+        let mut untimed = of(Op::Delete);
+        untimed.workload.prefill = Prefill::Whole;
+        let ((trials, failed), _) = run_and_keep(vec![untimed], &mut site);
+        assert_eq!((trials[0].op_count, failed), (30, Vec::new()));
+        assert_eq!(clean_up(&mut site), Vec::<String>::new());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_get_of_a_part_reads_that_part_of_each_object() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = |bytes: u64| {
+        let set = ObjectSet { get_bytes: Some(Bytes(bytes)), ..set() };
+        cell(text(&folder), Op::Get, set)
+    };
+    let (trials, failed) = run(vec![cell(text(&folder), Op::Put, set()), part(0), part(1), part(1 << 20)]);
+    assert_eq!(failed, Vec::<String>::new());
+    let read: Vec<_> = trials.iter().map(|trial| (trial.op_count, trial.bytes)).collect();
+    assert_eq!(read, [(200, trials[0].bytes), (200, Bytes(0)), (200, Bytes(200)), (200, trials[0].bytes)]);
 }
 
 #[test]
@@ -228,7 +287,7 @@ fn what_cannot_be_loaded_is_refused_in_words() {
         change(&mut cell);
         cell
     };
-    let cases: [(Cell, &str); 14] = [
+    let cases: [(Cell, &str); 15] = [
         (with(&|cell| cell.workload.objects = None), "put in the order sequential needs whole objects"),
         (with(&|cell| cell.workload.op = Op::Read), "an operation on whole objects"),
         (with(&|cell| cell.workload.queue_depth = 2), "a depth of 1"),
@@ -242,6 +301,14 @@ fn what_cannot_be_loaded_is_refused_in_words() {
         (with(&|cell| cell.workload.engine = Some(EngineId::Psync)), "the engine psync cannot put"),
         (with(&|cell| cell.workload.engine = None), "the engine psync cannot put"),
         (with(&|cell| cell.workload.objects = Some(ObjectSet { count: 0, ..set() })), "0 objects"),
+        (
+            with(&|cell| {
+                cell.workload.engine = Some(EngineId::Psync);
+                let shared = ObjectSet { shared_folder: true, names: NameForm::Mdtest, ..set() };
+                cell.workload.objects = Some(shared);
+            }),
+            "the engine psync has no folders as objects, no folder for all clients",
+        ),
         (
             with(&|cell| {
                 let transactions = Transactions { count: 1, read_bias: None, create_bias: None };

@@ -22,6 +22,9 @@ impl StudyKeys {
         let min_bytes = keys.min.value.unwrap_or(usual.min_bytes);
         Some(ObjectSet {
             count: keys.count.value.unwrap_or(usual.count),
+            kind: usual.kind,
+            shared_folder: usual.shared_folder,
+            stride: usual.stride,
             min_bytes,
             max_bytes: keys.max.value.unwrap_or(min_bytes),
             folders: keys.folders.value.unwrap_or(usual.folders),
@@ -32,6 +35,7 @@ impl StudyKeys {
             draws: usual.draws,
             calls: keys.calls.value.unwrap_or(usual.calls),
             read_block_bytes: keys.read_block.value,
+            get_bytes: usual.get_bytes,
             sync: keys.sync.value.unwrap_or(usual.sync),
             stat_reads: keys.stat_reads.value.unwrap_or_default(),
             transactions,

@@ -14,6 +14,7 @@ mod import_bonnie;
 mod import_cut;
 mod import_ioperf;
 mod import_iozone;
+mod import_mdtest;
 mod import_postmark;
 mod outputs;
 mod records;

@@ -65,9 +65,11 @@ impl ObjectChoices {
     fn own(assignment: &Assignment, set: &ObjectSet, worker_index: u32) -> Self {
         let workers = assignment.cell.workload.workers.max(1);
         let part = part_of(set.count, worker_index, workers);
-        let mut pool = ObjectPool::new(set, assignment.client_index, part, (worker_index, workers));
+        // What decides sizes and orders belongs to the objects, whichever client visits them.
+        let owner = assignment.object_owner();
+        let mut pool = ObjectPool::new(set, owner, part, (worker_index, workers));
         for step in &assignment.object_steps {
-            let mut law = ObjectSequence::new(step, assignment.client_index, worker_index, &pool);
+            let mut law = ObjectSequence::new(step, owner, worker_index, &pool);
             for _ in 0..step.done_by(worker_index) {
                 if law.next(&mut pool).is_none() {
                     break;
@@ -76,12 +78,12 @@ impl ObjectChoices {
             law.settle(&mut pool);
         }
         let own = ObjectStep::from_assignment(assignment);
-        Self::Own { law: ObjectSequence::new(&own, assignment.client_index, worker_index, &pool), pool }
+        Self::Own { law: ObjectSequence::new(&own, owner, worker_index, &pool), pool }
     }
 
     /// The same by PostMark's draws.
     fn postmark(assignment: &Assignment, set: &ObjectSet, worker_index: u32) -> Self {
-        let mut draws = Box::new(PostmarkDraws::new(set, assignment.client_index));
+        let mut draws = Box::new(PostmarkDraws::new(set, assignment.object_owner()));
         for step in &assignment.object_steps {
             draws.begin(step);
             for _ in 0..step.done_by(worker_index) {

@@ -7,6 +7,7 @@ use crate::assignment::ObjectStep;
 use crate::worker::blocks::Permutation;
 use crate::worker::random::{RandomPurpose, stream_of};
 use narrows_model::Op;
+use narrows_model::units::saturate_u32;
 use narrows_model::workload::Order;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::ops::Range;
@@ -50,6 +51,8 @@ pub(super) struct ObjectVisits {
     op: Op,
     turn: SinglePass,
     is_listed: bool,
+    /// Most bytes of an object that a get reads.
+    get_bytes_max: u32,
     /// Draws how much is appended.
     random: Xoshiro256PlusPlus,
     /// The places whose objects have been deleted, of a load that deletes.
@@ -77,7 +80,7 @@ impl ObjectVisits {
                 Op::Delete => self.gone[place] = true,
                 _ => {}
             }
-            let length_bytes = if self.op == Op::Get { bytes } else { 0 };
+            let length_bytes = if self.op == Op::Get { bytes.min(self.get_bytes_max) } else { 0 };
             return Some(ObjectRequest { op: self.op, number, length_bytes });
         }
     }
@@ -105,6 +108,7 @@ impl ObjectSequence {
             op: step.op,
             turn,
             is_listed: step.order == Order::Listing,
+            get_bytes_max: step.set.get_bytes.map_or(u32::MAX, |bytes| saturate_u32(bytes.0)),
             random,
             gone,
         })

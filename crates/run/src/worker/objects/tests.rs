@@ -92,6 +92,36 @@ fn sizes_are_uniform_between_their_bounds_and_those_that_the_objects_were_made_w
 }
 
 #[test]
+fn a_get_reads_no_more_of_an_object_than_was_asked_for() {
+    let get = |bytes: u64| {
+        let set = ObjectSet { get_bytes: Some(Bytes(bytes)), ..sized(50, 100, 300) };
+        let lengths = draws(&made(load(Op::Get, Order::Sequential, set, 1)), 0);
+        lengths.iter().map(|draw| draw.length_bytes).collect::<Vec<_>>()
+    };
+    let whole = draws(&made(load(Op::Get, Order::Sequential, sized(50, 100, 300), 1)), 0);
+    let whole: Vec<u32> = whole.iter().map(|draw| draw.length_bytes).collect();
+    assert_eq!(get(0), vec![0; 50]);
+    assert_eq!(get(200), whole.iter().map(|bytes| (*bytes).min(200)).collect::<Vec<_>>());
+    assert_eq!(get(1 << 40), whole);
+}
+
+#[test]
+fn with_a_stride_a_client_visits_the_objects_of_the_one_that_is_so_much_further_on() {
+    let of_client = |client_index: u32, stride: u32| {
+        let set = ObjectSet { stride, ..sized(40, 1, 1_000_000) };
+        let mut assignment = made(load(Op::Get, Order::Random, set, 1));
+        (assignment.client_index, assignment.cell.workload.clients) = (client_index, 3);
+        (assignment.object_owner(), draws(&assignment, 0))
+    };
+    let own = [0, 1, 2].map(|client_index| of_client(client_index, 0).1);
+    assert_ne!(own[0], own[1], "sizes differ between clients");
+    for (client_index, stride, owner) in [(0, 1, 1), (2, 1, 0), (1, 5, 0), (2, 3, 2), (1, u32::MAX, 1)] {
+        let (found, draws) = of_client(client_index, stride);
+        assert_eq!((found, &draws), (owner, &own[owner as usize]), "{client_index} + {stride}");
+    }
+}
+
+#[test]
 fn a_load_in_the_order_of_the_listing_asks_for_the_next_as_often_as_there_are_objects() {
     let listed = draws(&made(load(Op::Delete, Order::Listing, sized(77, 0, 0), 1)), 0);
     assert_eq!(listed, vec![ObjectRequest::listed(Op::Delete); 77]);

@@ -1,0 +1,71 @@
+//! Whether a load can be of objects that are folders, of one folder for all clients, or of what other clients have made.
+//!
+//! Not here: what every load of whole objects needs.
+
+use narrows_model::workload::{ObjectKind, ObjectSet, Order};
+use narrows_model::{Cell, Op, Workload};
+
+/// Why objects that are folders, in a folder of several clients, or of other clients, cannot be loaded so.
+pub(crate) fn problem(cell: &Cell, set: &ObjectSet) -> Option<String> {
+    let Workload { op, order, .. } = cell.workload;
+    let visits = set.transactions.is_none() && matches!(op, Op::Get | Op::Stat | Op::Delete);
+    let rules = [
+        (
+            set.kind == ObjectKind::File || matches!(op, Op::Put | Op::Stat | Op::Delete),
+            "put, stat or delete where the objects are folders",
+        ),
+        (
+            !set.shared_folder || order != Order::Listing,
+            "the order sequential or random where clients share a folder, which lists the objects of all",
+        ),
+        (
+            set.stride == 0 || visits,
+            "get, stat or delete where clients visit what others have made (a stride)",
+        ),
+        (
+            set.stride == 0 || cell.more_targets.is_empty(),
+            "one target where clients visit what others have made (a stride)",
+        ),
+    ];
+    let broken = rules.iter().find(|(holds, _)| !holds);
+    broken.map(|(_, words)| format!("a load of whole objects needs {words}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_model::workload::NameForm;
+    use narrows_model::{Cut, Nanos, Stop, Target};
+
+    #[test]
+    fn objects_that_are_folders_or_of_other_clients_are_used_only_as_they_can_be() {
+        let cell = |op: Op, set: ObjectSet, change: &dyn Fn(&mut Cell)| {
+            let workload = Workload { op, objects: Some(set), clients: 4, ..Workload::default() };
+            let stop = Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None };
+            let mut cell = Cell::new(Cut::Path, "/a".parse::<Target>().unwrap(), workload, stop);
+            change(&mut cell);
+            problem(&cell, &set)
+        };
+        let none: &dyn Fn(&mut Cell) = &|_| ();
+        let folders = ObjectSet { kind: ObjectKind::Folder, ..ObjectSet::default() };
+        for op in [Op::Put, Op::Stat, Op::Delete] {
+            assert_eq!(cell(op, folders, none), None, "{op}");
+        }
+        let shared = ObjectSet { shared_folder: true, names: NameForm::Mdtest, stride: 1, ..folders };
+        assert_eq!(cell(Op::Stat, shared, none), None);
+        let listed: &dyn Fn(&mut Cell) = &|cell| cell.workload.order = Order::Listing;
+        let several: &dyn Fn(&mut Cell) = &|cell| cell.more_targets = vec!["/b".parse().unwrap()];
+        let strided = ObjectSet { stride: 1, ..ObjectSet::default() };
+        let cases = [
+            (cell(Op::Get, folders, none), "put, stat or delete where the objects are folders"),
+            (cell(Op::Append, folders, none), "put, stat or delete where the objects are folders"),
+            (cell(Op::Stat, ObjectSet { stride: 0, ..shared }, listed), "which lists the objects of all"),
+            (cell(Op::Put, strided, none), "get, stat or delete where clients visit"),
+            (cell(Op::Stat, strided, several), "one target where clients visit"),
+        ];
+        for (problem, words) in cases {
+            let problem = problem.unwrap_or_default();
+            assert!(problem.contains(words), "{words}: {problem}");
+        }
+    }
+}

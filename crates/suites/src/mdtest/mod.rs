@@ -1,0 +1,116 @@
+//! mdtest (Lawrence Livermore and Los Alamos laboratories; as in IOR 4): creation, stat, reading and removal of many files
+//! and folders by all ranks at once, in a folder of each rank or in one for all.
+//!
+//! `letters` are the options of the original that are refused, each with its reason. Deliberately absent: trees of folders,
+//! and starting anything.
+
+mod arguments;
+mod figures;
+mod import;
+mod letters;
+mod native;
+mod plan;
+mod reading;
+mod request;
+#[cfg(test)]
+mod summary_tests;
+#[cfg(test)]
+mod testing;
+
+pub use arguments::Arguments;
+pub(crate) use import::IMPORTER;
+pub use request::{MdtestPhase, Request};
+
+use crate::SuiteStart;
+use crate::folder::{OnFolder, PreparedFolder, SuiteMachine};
+use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, to_source};
+use narrows_model::plan::SuiteSource;
+use narrows_model::workload::ObjectKind;
+use narrows_model::{Bytes, Plan, Summary};
+use narrows_study::Problem;
+
+/// The name on the command line.
+pub const NAME: &str = "mdtest";
+
+/// The suite.
+pub const ENTRY: SuiteEntry = SuiteEntry::new::<Request>(
+    NAME,
+    "mdtest: files and folders created, stat, read and removed by several processes or MPI ranks, in one folder or one each",
+    "mdtest by Morrone, Loewe, McLarty (LLNL) and Kroiss (LANL), as in IOR 4.1",
+);
+
+/// Blocks of cuts are whole pages, which direct access needs too.
+const CUT_BLOCK_STEP: u64 = 4096;
+/// A phase under this many seconds is mostly its beginning and its end.
+const SHORT_S: f64 = 1.0;
+
+/// A line of the table: what is done to items of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct MdtestTest {
+    /// Its name in records.
+    name: &'static str,
+    /// Its name in the table.
+    title: &'static str,
+    kind: ObjectKind,
+    phase: MdtestPhase,
+}
+
+/// All of them, in the order of an iteration.
+static TESTS: [MdtestTest; 7] = [
+    test("dir_create", "Directory creation", ObjectKind::Folder, MdtestPhase::Create),
+    test("dir_stat", "Directory stat", ObjectKind::Folder, MdtestPhase::Stat),
+    test("dir_remove", "Directory removal", ObjectKind::Folder, MdtestPhase::Remove),
+    test("file_create", "File creation", ObjectKind::File, MdtestPhase::Create),
+    test("file_stat", "File stat", ObjectKind::File, MdtestPhase::Stat),
+    test("file_read", "File read", ObjectKind::File, MdtestPhase::Read),
+    test("file_remove", "File removal", ObjectKind::File, MdtestPhase::Remove),
+];
+
+const fn test(name: &'static str, title: &'static str, kind: ObjectKind, phase: MdtestPhase) -> MdtestTest {
+    MdtestTest { name, title, kind, phase }
+}
+
+/// The name of an iteration, from 1, in records.
+fn iteration_name(iteration: u32) -> String {
+    format!("iteration{iteration}")
+}
+
+impl Suite for Request {
+    type Arguments = Arguments;
+    type Prepared = PreparedFolder;
+
+    fn parse(arguments: Arguments, _: IsUser<'_>) -> Result<SuiteStart, ArgumentError> {
+        arguments.run().map(SuiteStart::Folder).map_err(ArgumentError::Problems)
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        self.problems()
+    }
+
+    fn plan(&self, folder: PreparedFolder) -> Result<Plan, Vec<Problem>> {
+        plan::plan(self, folder)
+    }
+
+    fn source(&self) -> SuiteSource {
+        to_source(NAME, self.has_cuts, self)
+    }
+
+    fn native(&self, summary: &Summary) -> String {
+        native::native(self, summary)
+    }
+
+    fn reading(&self, summary: &Summary) -> Vec<String> {
+        reading::reading(self, summary)
+    }
+}
+
+impl OnFolder for Request {
+    fn cut_block_bytes(&self) -> Bytes {
+        Bytes(self.write_bytes.0.max(1).next_multiple_of(CUT_BLOCK_STEP))
+    }
+
+    fn learn(&mut self, machine: &dyn SuiteMachine) {
+        (self.memory, self.free) = (machine.memory_bytes(), machine.free_bytes());
+        self.ranks = self.ranks.or_else(|| Some(machine.usual_clients()));
+    }
+}
