@@ -1,5 +1,5 @@
 //! The export behind a folder on an NFS mount, which is measured beside it by a client in user space: then the kernel's
-//! client is told from the network and the server.
+//! client is distinguished from the network and the server.
 //!
 //! Not here: what its figures say of the mount, which the analysis does.
 

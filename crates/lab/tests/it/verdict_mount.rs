@@ -1,4 +1,4 @@
-//! A folder on an NFS mount, with nothing of ours on the server: the kernel's client is told from what is behind it, because
+//! A folder on an NFS mount, with nothing of ours on the server: the kernel's client is distinguished from what is behind it, because
 //! narrows puts the same load on the export by itself.
 
 use std::fs;

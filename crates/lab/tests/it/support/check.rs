@@ -5,8 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use narrows_lab::clock::monotonic_ns;
 use narrows_lab::{Host, Lab, LabProcess, narrows_bin};
 use narrows_model::summary::{CellSummary, SegmentSummary};
 use narrows_model::{Bytes, Cut, Limiting, Op, Segment, Summary};
@@ -102,7 +103,7 @@ pub(crate) struct Running {
     name: String,
     process: LabProcess,
     record: PathBuf,
-    started: Instant,
+    started_ns: u64,
 }
 
 /// Whether every cell of every plan is measured. Checks run as a user's do, until the verdict is decided; a proof that looks
@@ -121,9 +122,9 @@ pub(crate) fn start_check(lab: &Lab, name: &str, mut command: Command, words: &s
         command.arg("--whole-plan");
     }
     command.args(words.split_whitespace()).args(["--json", "--seed", "7", "--out"]).arg(&record);
-    let started = Instant::now();
+    let started_ns = monotonic_ns();
     let process = lab.start(&format!("check-{name}"), command).unwrap();
-    Running { name: name.to_owned(), process, record, started }
+    Running { name: name.to_owned(), process, record, started_ns }
 }
 
 impl Running {
@@ -138,7 +139,7 @@ impl Running {
     pub(crate) fn finish(mut self) -> Checked {
         let name = &self.name;
         let status = self.process.wait(CHECKED).unwrap();
-        let wall_time = self.started.elapsed();
+        let wall_time = Duration::from_nanos(monotonic_ns() - self.started_ns);
         let stderr = self.process.stderr().unwrap();
         let json: Value = serde_json::from_str(&self.process.stdout().unwrap())
             .unwrap_or_else(|error| panic!("{name}: no JSON ({error}), {status}: {stderr}"));
