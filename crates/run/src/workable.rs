@@ -4,7 +4,7 @@
 
 use narrows_engines::{EngineError, ErrorKind};
 use narrows_model::workload::{Arrivals, CacheState, ObjectDraws, Order, Prefill, SyncPolicy};
-use narrows_model::{Cell, Op, Workload};
+use narrows_model::{Cell, EngineId, Op, Workload};
 
 /// Beyond this exponent all but one request in a thousand are for one block.
 const THETA_MAX: f64 = 10.0;
@@ -89,7 +89,7 @@ fn objects_problem(cell: &Cell) -> Option<String> {
         (workload.queue_depth == 1 && workload.batch <= 1, "a depth of 1"),
         (is_closed && !is_capped, "requests without a rate limit"),
         (
-            matches!(workload.sync, SyncPolicy::None | SyncPolicy::AtEnd),
+            matches!(workload.sync, SyncPolicy::None | SyncPolicy::AtEnd) || is_durable_by_writes(cell),
             "no sync except that of the objects, or one of their file system at the end",
         ),
         (workload.cache == CacheState::AsFound, "caches in their present state"),
@@ -132,6 +132,16 @@ fn sharing_problem(cell: &Cell) -> Option<String> {
          would count different ones: omit one of both"
             .to_owned()
     })
+}
+
+/// Whether each write of the objects is to be durable by itself, which an engine that stores them early can do.
+fn is_durable_by_writes(cell: &Cell) -> bool {
+    let engine = cell.workload.engine.or_else(|| cell.target.default_engine());
+    let serves = |engine: EngineId| {
+        let declared = engine.declaration();
+        declared.stores_data && declared.no_durable_writes.is_none() && declared.ops.contains(&Op::Append)
+    };
+    cell.workload.sync == SyncPolicy::Dsync && engine.is_some_and(serves)
 }
 
 /// Whether PostMark's one stream of random numbers decides all of the load.

@@ -9,6 +9,7 @@ use crate::assignment::{Assignment, ClientOutput, ObjectStep, WorkerOutput};
 use crate::error::RunError;
 use crate::stop::StopFlag;
 use crate::worker::object_bytes;
+use narrows_engines::objects::SET_PREFIX;
 use narrows_engines::{
     Clock, Completions, EngineError, EngineFactory, EngineRegistry, ErrorKind, IoRequest, OpenSpec, Slot,
     Tick, WorkerContext,
@@ -95,7 +96,7 @@ impl PreparedObjects {
         }
         let index = self.set_index(SetIdentity::from_cell(&cell, set));
         for assignment in assignments.iter_mut() {
-            assignment.objects = vec![format!("objects-{index}-{}", assignment.client_index)];
+            assignment.objects = vec![format!("{SET_PREFIX}{index}-{}", assignment.client_index)];
         }
         let made = &mut self.sets[index];
         let began_ns = context.clock.now().0;
