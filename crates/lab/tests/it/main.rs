@@ -19,6 +19,7 @@ mod iscsi;
 mod limits;
 mod network;
 mod nfs;
+mod nfs_objects;
 mod postmark_counts;
 mod proofs_listed;
 mod relay_counts;
