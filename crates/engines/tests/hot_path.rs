@@ -1,13 +1,18 @@
 //! Engines that are open queue, commit and reap without allocating.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+#[allow(dead_code, clippy::panic, reason = "a server that other tests need more of")]
+#[path = "../src/nfs/objects/testing.rs"]
+mod nfs_server;
+
 use narrows_engines::{
-    Clock, Completions, EngineRegistry, IoRequest, MonotonicClock, OpenSpec, ProtocolCounters, Slot,
+    Clock, Completions, Engine, EngineRegistry, IoRequest, MonotonicClock, OpenSpec, ProtocolCounters, Slot,
     StopFlag, WorkerContext,
 };
-use narrows_model::workload::{PsyncCalls, PsyncOptions, SyncPolicy};
+use narrows_model::workload::{ObjectSet, ObjectSync, PsyncCalls, PsyncOptions, SyncPolicy};
 use narrows_model::{Bytes, EngineId, Op, Workload};
 use narrows_sys::counting_alloc::{CountingAlloc, allocations_during};
+use nfs_server::{ServedMemory, ServerHabits};
 use std::sync::Arc;
 
 #[global_allocator]
@@ -42,6 +47,18 @@ fn spec(target: &str, workload: Workload) -> OpenSpec {
     }
 }
 
+fn open(spec: &OpenSpec, clock: &Arc<MonotonicClock>) -> Box<dyn Engine> {
+    let worker = WorkerContext {
+        client_index: 0,
+        worker_index: 0,
+        seed: 1,
+        clock: Arc::clone(clock) as Arc<dyn Clock>,
+        stop: StopFlag::default(),
+    };
+    let factory = EngineRegistry::for_user().factory(&spec.target, spec.workload.engine).unwrap();
+    factory.open(spec, &worker).unwrap()
+}
+
 /// Allocations of 50 turns of a full queue of `op` on `target`.
 fn allocations(target: &str, engine: EngineId, queue_depth: u32, op: Op, sync: SyncPolicy) -> u64 {
     allocations_of(target, op, load(engine, queue_depth, sync))
@@ -51,16 +68,7 @@ fn allocations(target: &str, engine: EngineId, queue_depth: u32, op: Op, sync: S
 fn allocations_of(target: &str, op: Op, workload: Workload) -> u64 {
     let queue_depth = workload.queue_depth;
     let clock = Arc::new(MonotonicClock::new());
-    let worker = WorkerContext {
-        client_index: 0,
-        worker_index: 0,
-        seed: 1,
-        clock: Arc::clone(&clock) as Arc<dyn Clock>,
-        stop: StopFlag::default(),
-    };
-    let spec = spec(target, workload);
-    let factory = EngineRegistry::for_user().factory(&spec.target, spec.workload.engine).unwrap();
-    let mut engine = factory.open(&spec, &worker).unwrap();
+    let mut engine = open(&spec(target, workload), &clock);
     let requests: Vec<IoRequest> = (0..queue_depth)
         .map(|tag| IoRequest {
             tag,
@@ -143,4 +151,34 @@ fn stripes_allocate_nothing_once_open() {
 #[test]
 fn the_engine_null_allocates_nothing_once_open() {
     assert_eq!(allocations("null:copy", EngineId::Null, 32, Op::Write, SyncPolicy::None), 0);
+}
+
+/// Every operation on eight objects from `first` on.
+fn visit_objects(engine: &mut dyn Engine, first: u32) {
+    for op in [Op::Put, Op::Append, Op::Get, Op::Stat, Op::Delete] {
+        for object in first..first + 8 {
+            let length_bytes = if matches!(op, Op::Stat | Op::Delete) { 0 } else { 3 * BLOCK_BYTES + 5 };
+            let request = IoRequest { tag: 0, op, object, offset_bytes: 0, length_bytes, slot: Slot(0) };
+            assert!(matches!(engine.perform(&request), Some(Ok(_))), "{op} of {object}");
+        }
+    }
+}
+
+#[test]
+fn whole_objects_on_nfs_allocate_nothing_once_each_operation_was_done() {
+    for sync in [ObjectSync::None, ObjectSync::Data] {
+        let server = ServedMemory::start(ServerHabits::default());
+        let set = ObjectSet { sync, folders: 2, count: 100, ..ObjectSet::default() };
+        let workload = Workload {
+            engine: None,
+            op: Op::Put,
+            objects: Some(set),
+            ..load(EngineId::Nfs, 1, SyncPolicy::None)
+        };
+        let mut engine = open(&spec(&server.target(), workload), &Arc::new(MonotonicClock::new()));
+        visit_objects(engine.as_mut(), 0);
+        let (count, ()) = allocations_during(|| visit_objects(engine.as_mut(), 8));
+        assert_eq!(count, 0, "{sync:?}");
+        engine.close().unwrap();
+    }
 }

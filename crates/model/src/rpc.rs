@@ -57,6 +57,10 @@ pub struct RpcEvents {
     pub short_read_count: u64,
     /// Replies that no call waited for.
     pub stray_reply_count: u64,
+    /// Calls that were sent again and answered as one is that was executed before: CREATE with `NFS3ERR_EXIST`, REMOVE with
+    /// `NFS3ERR_NOENT`. They count as executed.
+    #[serde(default)]
+    pub done_before_count: u64,
     /// Commands that were sent again, because a unit reported something that had happened to it (unit attention).
     #[serde(default)]
     pub unit_attention_count: u64,
@@ -183,6 +187,7 @@ impl RpcEvents {
             forced_commit_count: join(self.forced_commit_count, other.forced_commit_count),
             short_read_count: join(self.short_read_count, other.short_read_count),
             stray_reply_count: join(self.stray_reply_count, other.stray_reply_count),
+            done_before_count: join(self.done_before_count, other.done_before_count),
             unit_attention_count: join(self.unit_attention_count, other.unit_attention_count),
             window_full_count: join(self.window_full_count, other.window_full_count),
         }

@@ -4,7 +4,7 @@
 
 use narrows_engines::{EngineError, ErrorKind};
 use narrows_model::workload::{Arrivals, CacheState, ObjectDraws, Order, Prefill, SyncPolicy};
-use narrows_model::{Cell, Op, Workload};
+use narrows_model::{Cell, EngineId, Op, Workload};
 
 /// Beyond this exponent all but one request in a thousand are for one block.
 const THETA_MAX: f64 = 10.0;
@@ -89,7 +89,7 @@ fn objects_problem(cell: &Cell) -> Option<String> {
         (workload.queue_depth == 1 && workload.batch <= 1, "a depth of 1"),
         (is_closed && !is_capped, "requests without a rate limit"),
         (
-            matches!(workload.sync, SyncPolicy::None | SyncPolicy::AtEnd),
+            matches!(workload.sync, SyncPolicy::None | SyncPolicy::AtEnd) || is_durable_by_writes(cell),
             "no sync except that of the objects, or one of their file system at the end",
         ),
         (workload.cache == CacheState::AsFound, "caches in their present state"),
@@ -134,6 +134,13 @@ fn sharing_problem(cell: &Cell) -> Option<String> {
     })
 }
 
+/// Whether each write of the objects is to be durable by itself, which an engine that stores them early can do.
+fn is_durable_by_writes(cell: &Cell) -> bool {
+    let engine = cell.workload.engine.or_else(|| cell.target.default_engine());
+    let serves = |engine: EngineId| engine.declaration().has_durable_object_writes();
+    cell.workload.sync == SyncPolicy::Dsync && engine.is_some_and(serves)
+}
+
 /// Whether PostMark's one stream of random numbers decides all of the load.
 fn is_as_postmark(workload: &Workload, transacts: bool) -> bool {
     let is_drawn = transacts || matches!(workload.op, Op::Put | Op::Delete);
@@ -144,7 +151,7 @@ fn is_as_postmark(workload: &Workload, transacts: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use narrows_model::workload::{BlockShare, OpShare};
+    use narrows_model::workload::{BlockShare, ObjectSet, OpShare};
     use narrows_model::{Bytes, Cut, EngineId, Nanos, Stop, Target};
 
     #[test]
@@ -206,6 +213,24 @@ mod tests {
             cell.stop.ops_max = Some(9);
         };
         assert_eq!(cell(&alone), None);
+    }
+
+    #[test]
+    fn writes_of_objects_are_durable_one_by_one_where_their_engine_stores_them_early() {
+        let problem = |target: &str, engine: Option<EngineId>, sync| {
+            let objects = Some(ObjectSet::default());
+            let workload = Workload { engine, op: Op::Put, objects, sync, ..Workload::default() };
+            let stop = Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None };
+            objects_problem(&Cell::new(Cut::Path, target.parse::<Target>().unwrap(), workload, stop))
+        };
+        assert_eq!(problem("nfs://h/e", None, SyncPolicy::Dsync), None);
+        for (target, engine, sync) in [
+            ("/a", Some(EngineId::Objects), SyncPolicy::Dsync),
+            ("null:", None, SyncPolicy::Dsync),
+            ("nfs://h/e", None, SyncPolicy::Every(1)),
+        ] {
+            assert!(problem(target, engine, sync).unwrap().contains("no sync"), "{target} {sync:?}");
+        }
     }
 
     #[test]

@@ -60,6 +60,17 @@ pub trait SuiteMachine {
     fn direct_alignment_bytes(&self) -> Result<Bytes, String>;
 }
 
+/// Whether the files of a suite can be whole objects of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ObjectSupport {
+    /// Never: its tests are calls on open files.
+    None,
+    /// As it is asked for.
+    Yes,
+    /// Not as it is asked for, with the reason and what to give instead.
+    NotSo(&'static str),
+}
+
 /// A suite whose tests make calls on files in a folder.
 pub trait OnFolder: Suite<Prepared = PreparedFolder> {
     /// Bytes of a request of the cuts.
@@ -87,6 +98,11 @@ pub trait OnFolder: Suite<Prepared = PreparedFolder> {
     /// The mount that must contain all files.
     fn mount(&self) -> Option<&str> {
         None
+    }
+
+    /// Whether its files can be whole objects of a server, which is called for each as a whole: none is open there.
+    fn object_support(&self) -> ObjectSupport {
+        ObjectSupport::None
     }
 
     /// Whether files stay after the run.

@@ -25,7 +25,9 @@ mod testing;
 use narrows_model::Summary;
 use std::ffi::OsString;
 
-pub use folder::{FolderRoom, FolderRun, OnFolder, OutputFile, OutputTextFn, PreparedFolder, SuiteMachine};
+pub use folder::{
+    FolderRoom, FolderRun, ObjectSupport, OnFolder, OutputFile, OutputTextFn, PreparedFolder, SuiteMachine,
+};
 pub use suite::{ArgumentError, CellMetrics, IsUser, Suite, SuiteEntry};
 
 /// Every suite.

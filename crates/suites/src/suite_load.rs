@@ -6,7 +6,7 @@
 
 use narrows_model::cell::FactorValue;
 use narrows_model::plan::{LoadStatement, SUITE_PHASE, SUITE_TEST, SkippedCell, SuiteSource};
-use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Plan, Stop, Target, Workload};
+use narrows_model::{Bytes, Cell, CellId, Cut, EngineId, Nanos, Plan, Stop, Target, Workload};
 use std::collections::BTreeMap;
 
 /// Longest time of a cell that ends with its count: what is not done by then is cut short, and reported as that.
@@ -63,6 +63,14 @@ pub(crate) fn behind_cuts(check: Plan, own: SuiteLoad) -> Plan {
 
 fn whole_ns(cells: &[Cell]) -> Nanos {
     cells.iter().fold(Nanos(0), |sum, cell| sum.saturating_add(cell.planned_ns()))
+}
+
+/// The engine of whole files at `target`: that of the server which has them, else of folders.
+pub(crate) fn object_engine(target: &Target) -> EngineId {
+    match target {
+        Target::Scheme { engine, .. } => *engine,
+        _ => EngineId::Objects,
+    }
 }
 
 /// The test of a suite that a cell measures a phase of.

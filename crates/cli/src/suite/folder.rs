@@ -2,6 +2,7 @@
 //! output.
 
 use super::machine::FolderMachine;
+use super::object_target::object_target;
 use super::output_files::OutputFiles;
 use super::test_folders::{TestFolders, check_places, parents_of};
 use super::{no_folder, refused};
@@ -12,7 +13,7 @@ use crate::exit::{CommandFailure, Exit};
 use crate::measurement::{self, OutputContext, PathFound, RunExtent, RunSpec, Watch};
 use narrows_model::costs::PlanCosts;
 use narrows_model::{Bytes, Plan, Summary, Target};
-use narrows_suites::{FolderRun, PreparedFolder};
+use narrows_suites::{FolderRun, ObjectSupport, OnFolder, PreparedFolder};
 use std::path::{Path, PathBuf};
 
 /// Time that the plan of the check may take whose cuts are measured: all of them, on any path.
@@ -37,9 +38,9 @@ pub(super) fn run_into(
     print: &mut dyn FnMut(&Summary, &str) -> Result<(), CommandFailure>,
 ) -> Result<Exit, CommandFailure> {
     let files = OutputFiles::new(run.request.output_files())?;
-    check_folder(&run.dir)?;
+    check_dir(run.request.as_ref(), &run.dir)?;
     let places = run.request.spread_over();
-    places.iter().try_for_each(|place| check_folder(place))?;
+    places.iter().try_for_each(|place| check_dir(run.request.as_ref(), place))?;
     check_places(places.iter().map(PathBuf::as_path))?;
     check_mount(&run)?;
     let mut prepared = prepare(&run, context.output, watch, Some(context.console))?;
@@ -65,7 +66,7 @@ pub(super) fn run_into(
     })
 }
 
-/// What `run` costs, and the memory of this machine, without making, contacting or printing anything.
+/// What `run` costs, and the memory of this machine, without making or printing anything and without an endpoint.
 ///
 /// # Errors
 /// When it cannot be run.
@@ -111,7 +112,7 @@ fn prepare(
     console: Option<&Console>,
 ) -> Result<PreparedCheck, CommandFailure> {
     let arguments = CheckArguments {
-        target: Target::File { path: run.dir.clone() },
+        target: object_target(&run.dir).unwrap_or_else(|| Target::File { path: run.dir.clone() }),
         server: run.cuts.server.clone(),
         token_file: run.cuts.token_file.clone(),
         seconds: CUTS_SECONDS,
@@ -132,8 +133,18 @@ fn prepare(
     check::prepare(&arguments, 1, watch, console)
 }
 
-/// Fails where `dir` is no folder.
-pub(super) fn check_folder(dir: &Path) -> Result<(), CommandFailure> {
+/// Fails where `dir` is no folder, nor a server on which `request` can be run.
+pub(super) fn check_dir(request: &dyn OnFolder, dir: &Path) -> Result<(), CommandFailure> {
+    match object_target(dir).map(|target| (target, request.object_support())) {
+        Some((_, ObjectSupport::Yes)) => Ok(()),
+        Some((target, ObjectSupport::NotSo(why))) => {
+            Err(CommandFailure::bad_input(format!("{target}: {why}")))
+        }
+        Some((_, ObjectSupport::None)) | None => check_folder(dir),
+    }
+}
+
+fn check_folder(dir: &Path) -> Result<(), CommandFailure> {
     if !dir.exists()
         && let Some(problem) = no_folder::refusal(dir)
     {

@@ -50,7 +50,8 @@ impl SuiteMachine for FolderMachine<'_> {
 
     fn free_bytes(&self) -> Option<Bytes> {
         let rooms = self.all_rooms();
-        rooms.first().map(|room| room.free).filter(|_| is_one_file_system(&rooms))
+        let local = rooms.first().map(|room| room.free).filter(|_| is_one_file_system(&rooms));
+        local.or(self.prepared.resolved.exported_free_bytes())
     }
 
     fn rooms(&self) -> Vec<FolderRoom> {

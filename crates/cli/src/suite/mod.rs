@@ -7,6 +7,7 @@ mod folder;
 mod machine;
 mod no_folder;
 mod nodes;
+mod object_target;
 mod output_files;
 mod script;
 mod serving;

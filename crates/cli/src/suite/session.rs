@@ -95,7 +95,7 @@ impl<'a> ScriptRunner<'a> {
                 ScriptStep::Write(note) => Some((&note.to, format!("{}: show", note.at))),
                 ScriptStep::Run(run) => {
                     for location in run.locations() {
-                        keep(check_location(Path::new(location), &run.at))?;
+                        keep(self.check_location(Path::new(location), run))?;
                     }
                     run.to.as_ref().map(|path| (path, format!("{}: run", run.at)))
                 }
@@ -129,10 +129,21 @@ impl<'a> ScriptRunner<'a> {
         measurement::check_costs(&all, memory)
     }
 
+    /// Fails where a location of `run` is nothing that it can be run on.
+    fn check_location(&self, location: &Path, run: &PostmarkRun) -> Result<(), CommandFailure> {
+        let asked = self.arguments.on_folder(run);
+        folder::check_dir(asked.request.as_ref(), location).map_err(|failure| match failure {
+            CommandFailure::BadInput(error) => {
+                CommandFailure::bad_input(format!("{}: the location {error}", run.at))
+            }
+            failure @ CommandFailure::CouldNotRun(_) => failure,
+        })
+    }
+
     fn one(&mut self, run: &PostmarkRun) -> Result<Exit, CommandFailure> {
         self.run_count += 1;
         for location in run.locations() {
-            check_location(Path::new(location), &run.at)?;
+            self.check_location(Path::new(location), run)?;
         }
         let output = self.output();
         let context = OutputContext { output: &output, ..self.context };
@@ -191,14 +202,6 @@ impl<'a> ScriptRunner<'a> {
         };
         OutputArguments { out: asked.out.as_ref().map(numbered), ..asked.clone() }
     }
-}
-
-/// Fails where the location of the run that `at` asks for is no folder.
-fn check_location(location: &Path, at: &str) -> Result<(), CommandFailure> {
-    folder::check_folder(location).map_err(|failure| match failure {
-        CommandFailure::BadInput(error) => CommandFailure::bad_input(format!("{at}: the location {error}")),
-        failure @ CommandFailure::CouldNotRun(_) => failure,
-    })
 }
 
 /// The file at `path`, to be written to its end, as `asked` wants it.

@@ -3,6 +3,7 @@
 //!
 //! Not here: the check of the run's folder, which makes the run's own.
 
+use super::object_target::object_target;
 use crate::check::PreparedCheck;
 use crate::exit::CommandFailure;
 use crate::measurement::{self, OutputContext, random_u64};
@@ -29,6 +30,10 @@ impl TestFolders {
     ) -> Result<Self, CommandFailure> {
         let own = || prepared.resolved.own_folder().unwrap_or(&run.dir).to_path_buf();
         let mut all = Self { targets: Vec::new(), made: Vec::new() };
+        if let Some(target) = object_target(&run.dir) {
+            all.targets.push(prepared.resolved.led_into_own(&target));
+            return Ok(all);
+        }
         let (parents, places) = (parents_of(run)?, run.request.spread_over());
         // Leftovers in the run's folder were listed with its check.
         let others: BTreeSet<&PathBuf> =

@@ -101,6 +101,24 @@ impl LoadSocket {
         }
     }
 
+    /// Receives what comes behind what has arrived already; how many bytes came, 0 at the peer's end.
+    pub(crate) fn receive(&mut self, wait_mode: WaitMode) -> io::Result<usize> {
+        let (received, _) = self.read(None, wait_mode);
+        self.arrived_bytes += *received.as_ref().unwrap_or(&0);
+        received
+    }
+
+    /// What has arrived and was not taken.
+    pub(crate) fn arrived(&self) -> &[u8] {
+        &self.arrived[..self.arrived_bytes]
+    }
+
+    /// Takes `count` bytes off the front of what has arrived.
+    pub(crate) fn take_arrived(&mut self, count: usize) {
+        self.arrived.copy_within(count..self.arrived_bytes, 0);
+        self.arrived_bytes -= count;
+    }
+
     /// Whether the rest of a payload may be read past the buffer.
     fn is_empty(&self) -> bool {
         self.arrived_bytes == 0
@@ -117,6 +135,24 @@ impl LoadSocket {
         let offered = free.len();
         (socket.receive(&mut [IoSliceMut::new(free)], wait_mode), offered)
     }
+}
+
+/// Adds what is left of `parts` behind their first `skip_bytes` to `slices`, from `used` on; how many are used then.
+pub(crate) fn add_parts<'a>(
+    slices: &mut [IoSlice<'a>],
+    mut used: usize,
+    parts: [&'a [u8]; 3],
+    mut skip_bytes: usize,
+) -> usize {
+    for part in parts {
+        let rest = &part[skip_bytes.min(part.len())..];
+        skip_bytes = skip_bytes.saturating_sub(part.len());
+        if !rest.is_empty() {
+            slices[used] = IoSlice::new(rest);
+            used += 1;
+        }
+    }
+    used
 }
 
 /// A connection with many calls in flight.

@@ -8,6 +8,6 @@ mod peer;
 mod turns;
 
 pub(crate) use load::ConnectionLoad;
-pub(crate) use load_socket::{BrokenConnection, LoadConnection, LoadSocket};
+pub(crate) use load_socket::{BrokenConnection, LoadConnection, LoadSocket, add_parts};
 pub(crate) use peer::{PeerWords, StoragePeer};
 pub(crate) use turns::{ConnectionEngine, next_in_turn};

@@ -15,6 +15,24 @@ pub(crate) trait Perform {
     /// How many bytes were moved or discarded by `request`, whose block is in `slots`.
     fn perform(&mut self, request: &IoRequest, slots: &mut SlotBuffers) -> Result<u32, Errno>;
 
+    /// Whether nothing can be done any more: the last request was then not executed, and [`Perform::take_failure`] says why.
+    fn has_failed(&self) -> bool {
+        false
+    }
+
+    /// Why nothing can be done any more.
+    fn take_failure(&mut self) -> Option<EngineError> {
+        None
+    }
+
+    /// Why the last request failed, beyond its errno.
+    fn failure_detail(&mut self) -> Option<String> {
+        None
+    }
+
+    /// Puts what a protocol has counted into `out`, where requests are calls of one.
+    fn count_protocol(&self, _out: &mut ProtocolCounters) {}
+
     /// Times of the syncs that followed writes; `None` where none are asked for.
     fn sync_times(&self) -> Option<&Histogram> {
         None
@@ -52,8 +70,14 @@ impl<P: Perform> Engine for SingleEngine<P> {
     }
 
     fn commit(&mut self) -> Result<(), EngineError> {
+        if let Some(failure) = self.performer.take_failure() {
+            return Err(failure);
+        }
         if let Some(request) = self.flight.begin() {
             let result = self.performer.perform(&request, &mut self.slots);
+            if let Some(failure) = self.performer.take_failure() {
+                return Err(failure);
+            }
             self.flight.end(&request, result);
         }
         Ok(())
@@ -66,12 +90,19 @@ impl<P: Perform> Engine for SingleEngine<P> {
 
     fn perform(&mut self, request: &IoRequest) -> Option<Result<u32, Errno>> {
         self.flight.count();
-        Some(self.performer.perform(request, &mut self.slots))
+        let result = self.performer.perform(request, &mut self.slots);
+        // It is then offered to `commit`, which returns the failure.
+        if self.performer.has_failed() { None } else { Some(result) }
+    }
+
+    fn failure_detail(&mut self, _tag: u32) -> Option<String> {
+        self.performer.failure_detail()
     }
 
     fn counters(&mut self, out: &mut ProtocolCounters) {
         self.flight.counters(out);
         out.syncs = self.performer.sync_times().cloned();
+        self.performer.count_protocol(out);
     }
 
     fn close(self: Box<Self>) -> Result<(), EngineError> {

@@ -5,7 +5,7 @@
 
 use super::core::LoadCore;
 use crate::clock::Tick;
-use crate::connections::{BrokenConnection, LoadConnection, LoadSocket, StoragePeer};
+use crate::connections::{BrokenConnection, LoadConnection, LoadSocket, StoragePeer, add_parts};
 use crate::error::EngineError;
 use crate::request::Completions;
 use narrows_wire::nfs::block::read_begun;
@@ -115,15 +115,8 @@ impl LoadConnection for CallConnection {
             let mut slices = [IoSlice::new(&[]); PARTS_MAX];
             let mut used = 0;
             for (position, index) in self.sending.iter().take(CALLS_PER_WRITE).enumerate() {
-                let mut skip = if position == 0 { self.left_bytes } else { 0 };
-                for part in core.parts(*index) {
-                    let rest = &part[skip.min(part.len())..];
-                    skip = skip.saturating_sub(part.len());
-                    if !rest.is_empty() {
-                        slices[used] = IoSlice::new(rest);
-                        used += 1;
-                    }
-                }
+                let skip_bytes = if position == 0 { self.left_bytes } else { 0 };
+                used = add_parts(&mut slices, used, core.parts(*index), skip_bytes);
             }
             match self.line.send(&slices[..used]) {
                 Ok(Some(sent)) => self.remove_sent(sent, core),

@@ -6,7 +6,7 @@
 use super::calls::{RpcCallKind, RpcCallTable};
 use super::counters::CallCounts;
 use super::recovery_state::Recovery;
-use super::server::NfsServer;
+use super::server::{NfsServer, refusal_errno};
 use super::unstable::UnstableStore;
 use crate::clock::Tick;
 use crate::connections::StoragePeer;
@@ -286,9 +286,7 @@ impl LoadCore {
 
     /// The server did not execute a call.
     fn call_refused(&mut self, index: u32, refusal: RpcRefusal, reply_bytes: usize, out: &mut Completions) {
-        const EACCES: Errno = Errno(13);
-        const EPROTO: Errno = Errno(71);
-        let error = if matches!(refusal, RpcRefusal::Credentials(_)) { EACCES } else { EPROTO };
+        let error = refusal_errno(refusal);
         let words = |server: &NfsServer| server.refused("write", refusal);
         self.ended_badly(index, error, reply_bytes, &words, out);
     }

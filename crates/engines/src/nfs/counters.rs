@@ -21,6 +21,8 @@ pub(super) struct CallCounts {
     pub(super) forced_commits: u64,
     pub(super) short_reads: u64,
     pub(super) strays: u64,
+    /// Calls that were sent again, of which the server had executed the first.
+    pub(super) done_before: u64,
     pub(super) arrivals: ReplyArrivals,
 }
 
@@ -52,6 +54,7 @@ impl CallCounts {
                 forced_commit_count: self.forced_commits,
                 short_read_count: self.short_reads,
                 stray_reply_count: self.strays,
+                done_before_count: self.done_before,
                 ..RpcEvents::default()
             },
             arrivals: self.arrivals.to_model(),

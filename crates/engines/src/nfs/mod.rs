@@ -2,8 +2,8 @@
 //!
 //! Before and after the load a connection has one call at a time (`session`); during the load replies are found by their
 //! xid (`core`, `connection`, `issuer`). A connection that ends is made again, and what was in flight is sent again and
-//! counted; unstable data is kept and written again after a restart of the server (`unstable`, `recovery`). Deliberately
-//! absent: a cache of data or attributes, locks, and `NFSv4`.
+//! counted; unstable data is kept and written again after a restart of the server (`unstable`, `recovery`). Loads of whole
+//! objects have one call at a time (`objects`). Deliberately absent: a cache of data or attributes, locks, and `NFSv4`.
 
 mod calls;
 mod connection;
@@ -12,9 +12,11 @@ mod counters;
 mod examine;
 mod issuer;
 mod mount;
+mod objects;
 mod own_folder;
 mod recovery;
 mod recovery_state;
+mod removal;
 mod server;
 mod session;
 mod tree;
@@ -28,6 +30,7 @@ use crate::connections::StoragePeer;
 use crate::contract::{Engine, EngineFactory, OpenSpec, OwnPlace, PlaceFound, PlaceRequest, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
 use crate::flights::RequestFlights;
+use crate::objects::set_name;
 use crate::slots::{checked_depth, entropy_blocks};
 use crate::socket::connection_facts;
 use crate::stop::StopFlag;
@@ -45,8 +48,10 @@ use narrows_model::workload::{CacheState, SyncPolicy};
 use narrows_model::{Bytes, Effective, EngineId, NfsAddress, Target};
 use narrows_wire::nfs::attributes::FileHandle;
 use narrows_wire::nfs::block::Stability;
+use objects::ObjectOpening;
 use own_folder::NfsFolder;
 use recovery_state::{REWRITES_MAX, Recovery};
+use removal::SET_DEPTH;
 use server::NfsServer;
 use session::{RpcSession, first_xid};
 use std::collections::VecDeque;
@@ -107,7 +112,7 @@ impl EngineFactory for NfsFactory {
     }
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
-        let depth = checked_depth(spec, INFO.queue_depth_max)?;
+        checked_depth(spec, INFO.queue_depth_max)?;
         if spec.workload.access == narrows_model::workload::Access::Direct {
             return Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
                 .detail(INFO.no_direct_reason())
@@ -115,63 +120,23 @@ impl EngineFactory for NfsFactory {
         }
         let options: NfsOptions = spec.engine_options()?;
         let server = server_of(spec, Arc::clone(&worker.clock), worker.stop.clone())?;
-        let MountedFolder { mut session, folder } = mount(&server)?;
-        let sizes = session.sizes(&folder)?;
-        let files = open_files(&mut session, &folder, spec)?;
-        let block_bytes = spec.workload.block_bytes.0.max(1);
-        // A server that takes less than is asked for takes at least one byte.
-        let size = |asked: u64, granted: u32| saturate_u32(asked.min(u64::from(granted)).max(1));
-        let (read_bytes_max, write_bytes_max) =
-            (size(options.rsize, sizes.read_bytes_max), size(options.wsize, sizes.write_bytes_max));
-        let calls_max = checked_calls(spec, depth, read_bytes_max.min(write_bytes_max))?;
-        let table = calls_max + REWRITES_MAX as u64 + 2;
         let stability = match spec.workload.sync {
             SyncPolicy::Dsync => Stability::FileSync,
             _ => Stability::Unstable,
         };
-        let writes = spec.workload.ops().iter().any(|share| share.op.moves_towards_device()) || spec.create;
-        let unstable = if writes && stability == Stability::Unstable {
-            let cell_bytes = block_bytes.min(u64::from(write_bytes_max));
-            UnstableStore::new(options.keep, cell_bytes, calls_max)?
-        } else {
-            UnstableStore::none()?
-        };
-        let blocks = entropy_blocks(depth, block_bytes, worker.seed)?;
-        let port = session.port;
-        let count = saturate_usize(options.connections).clamp(1, CONNECTIONS_MAX);
-        let (connections, effective) =
-            open_connections(&server, session, count, read_bytes_max, saturate_usize(table), spec)?;
-        let now = server.clock.now();
-        let first_xid = first_xid(now.0 ^ worker.seed);
-        let capacity = saturate_usize(table);
-        let core = LoadCore {
-            calls: RpcCallTable::new(saturate_u32(table), &server.caller(), stability, first_xid),
-            files,
-            blocks,
-            flights: RequestFlights::new(depth),
-            unstable,
-            counts: CallCounts::default(),
-            first: VecDeque::with_capacity(capacity),
-            ready: VecDeque::with_capacity(capacity),
-            verifier: None,
-            recovery: Recovery::default(),
-            is_committing: false,
-            now,
-            last_progress: now,
-            failure: None,
-            server,
-        };
-        Ok(Box::new(NfsEngine {
-            effective,
-            core,
-            connections,
-            port,
-            next_connection: 0,
-            queued: VecDeque::with_capacity(capacity),
-            queued_request_count: 0,
-            read_bytes_max,
-            write_bytes_max,
-        }))
+        if let Some(set) = &spec.workload.objects {
+            let opening = ObjectOpening {
+                server,
+                connection_count: connection_count(&options),
+                read_bytes_max: options.rsize,
+                write_bytes_max: options.wsize,
+                keep_bytes: options.keep,
+                stability,
+                effective: effective(spec),
+            };
+            return objects::open(spec, set, worker, opening);
+        }
+        open_blocks(spec, worker, server, (&options, stability))
     }
 
     /// There is nothing of a server's files in this machine's page cache.
@@ -199,11 +164,81 @@ impl EngineFactory for NfsFactory {
     fn remove(&self, spec: &OpenSpec) -> Result<(), EngineError> {
         let clock = Arc::new(crate::clock::MonotonicClock::new());
         let MountedFolder { mut session, folder } = mount(&server_of(spec, clock, StopFlag::default())?)?;
+        if spec.workload.objects.is_some() {
+            return session.remove_tree(&folder, set_name(spec)?, SET_DEPTH);
+        }
         spec.objects
             .iter()
             .filter(|object| !object.is_empty())
             .try_for_each(|object| session.remove(&folder, object))
     }
+}
+
+/// An engine of blocks of files on `server`, with these options and writes of this stability.
+fn open_blocks(
+    spec: &OpenSpec,
+    worker: &WorkerContext,
+    server: NfsServer,
+    (options, stability): (&NfsOptions, Stability),
+) -> Result<Box<dyn Engine>, EngineError> {
+    let (depth, count) = (spec.workload.queue_depth, connection_count(options));
+    let MountedFolder { mut session, folder } = mount(&server)?;
+    let sizes = session.sizes(&folder)?;
+    let files = open_files(&mut session, &folder, spec)?;
+    let block_bytes = spec.workload.block_bytes.0.max(1);
+    // A server that takes less than is asked for takes at least one byte.
+    let size = |asked: u64, granted: u32| saturate_u32(asked.min(u64::from(granted)).max(1));
+    let (read_bytes_max, write_bytes_max) =
+        (size(options.rsize, sizes.read_bytes_max), size(options.wsize, sizes.write_bytes_max));
+    let calls_max = checked_calls(spec, depth, read_bytes_max.min(write_bytes_max))?;
+    let table = calls_max + REWRITES_MAX as u64 + 2;
+    let writes = spec.workload.ops().iter().any(|share| share.op.moves_towards_device()) || spec.create;
+    let unstable = if writes && stability == Stability::Unstable {
+        let cell_bytes = block_bytes.min(u64::from(write_bytes_max));
+        UnstableStore::new(options.keep, cell_bytes, calls_max)?
+    } else {
+        UnstableStore::none()?
+    };
+    let blocks = entropy_blocks(depth, block_bytes, worker.seed)?;
+    let port = session.port;
+    let (connections, effective) =
+        open_connections(&server, session, count, read_bytes_max, saturate_usize(table), spec)?;
+    let now = server.clock.now();
+    let first_xid = first_xid(now.0 ^ worker.seed);
+    let capacity = saturate_usize(table);
+    let core = LoadCore {
+        calls: RpcCallTable::new(saturate_u32(table), &server.caller(), stability, first_xid),
+        files,
+        blocks,
+        flights: RequestFlights::new(depth),
+        unstable,
+        counts: CallCounts::default(),
+        first: VecDeque::with_capacity(capacity),
+        ready: VecDeque::with_capacity(capacity),
+        verifier: None,
+        recovery: Recovery::default(),
+        is_committing: false,
+        now,
+        last_progress: now,
+        failure: None,
+        server,
+    };
+    Ok(Box::new(NfsEngine {
+        effective,
+        core,
+        connections,
+        port,
+        next_connection: 0,
+        queued: VecDeque::with_capacity(capacity),
+        queued_request_count: 0,
+        read_bytes_max,
+        write_bytes_max,
+    }))
+}
+
+/// Connections of a worker.
+fn connection_count(options: &NfsOptions) -> usize {
+    saturate_usize(options.connections).clamp(1, CONNECTIONS_MAX)
 }
 
 /// Calls in flight of `depth` requests, each of one or several of at most `most_bytes`.
@@ -266,7 +301,20 @@ fn open_connections(
     let failed = |error| server.io_error("open", error);
     let port = session.port;
     let first = session.into_socket();
-    let effective = Effective {
+    let facts = connection_facts(&first).map_err(failed)?;
+    let effective = Effective { connection: Some(facts), ..effective(spec) };
+    let mut connections = vec![CallConnection::new(0, first, read_bytes, calls).map_err(failed)?];
+    while connections.len() < count {
+        let socket = server.dial("connect", port, server.deadline())?;
+        let index = connections.len();
+        connections.push(CallConnection::new(index, socket, read_bytes, calls).map_err(failed)?);
+    }
+    Ok((connections, effective))
+}
+
+/// What is granted, over connections that are still to be made.
+fn effective(spec: &OpenSpec) -> Effective {
+    Effective {
         engine: INFO.name().to_owned(),
         access: None,
         queue_depth: spec.workload.queue_depth,
@@ -277,15 +325,8 @@ fn open_connections(
             _ => INFO.write_completion,
         },
         alignment_bytes: Bytes(1),
-        connection: Some(connection_facts(&first).map_err(failed)?),
+        connection: None,
         ring: None,
         has_own_file_table: false,
-    };
-    let mut connections = vec![CallConnection::new(0, first, read_bytes, calls).map_err(failed)?];
-    while connections.len() < count {
-        let socket = server.dial("connect", port, server.deadline())?;
-        let index = connections.len();
-        connections.push(CallConnection::new(index, socket, read_bytes, calls).map_err(failed)?);
     }
-    Ok((connections, effective))
 }

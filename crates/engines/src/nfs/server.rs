@@ -3,6 +3,7 @@
 use crate::clock::{Clock, Tick};
 use crate::connections::{PeerWords, StoragePeer};
 use crate::error::{EngineError, ErrorKind};
+use crate::request::Errno;
 use crate::socket::{SocketWaits, Waited};
 use crate::stop::StopFlag;
 use narrows_model::NfsAddress;
@@ -139,6 +140,13 @@ impl NfsServer {
         let target = if what.is_empty() { self.name() } else { format!("{what} at {}", self.name()) };
         EngineError::new(kind, operation, target).detail(status.name()).hint(hint)
     }
+}
+
+/// The system's number that means the same as `refusal`.
+pub(super) fn refusal_errno(refusal: RpcRefusal) -> Errno {
+    const EACCES: Errno = Errno(13);
+    const EPROTO: Errno = Errno(71);
+    if matches!(refusal, RpcRefusal::Credentials(_)) { EACCES } else { EPROTO }
 }
 
 /// What to look at where a server says no.

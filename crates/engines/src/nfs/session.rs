@@ -64,6 +64,11 @@ impl RpcSession {
         self.ends_at = Some(self.server.clock.now().after(span_ns));
     }
 
+    /// The socket, to be looked at.
+    pub(super) fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
     /// The socket, for a load: nothing is in flight on it.
     pub(super) fn into_socket(self) -> TcpStream {
         self.socket

@@ -1,4 +1,4 @@
-//! Names in folders of a server: found, made, listed, removed.
+//! Names in folders of a server: found, made, listed, removed one by one.
 
 use super::session::{REPLY_BYTES_MAX, RpcSession};
 use crate::connections::StoragePeer;
@@ -9,19 +9,19 @@ use narrows_wire::nfs::calls::{
     ListingPosition, put_create, put_handle, put_list, put_make_folder, put_name,
 };
 use narrows_wire::nfs::results::{
-    CallResult, LookupResult, ServerSizes, read_attributes, read_changed, read_created, read_list,
-    read_lookup, read_server_sizes,
+    CallResult, ListingEnd, LookupResult, ServerSizes, read_attributes, read_changed, read_created,
+    read_list, read_lookup, read_server_sizes,
 };
 use narrows_wire::nfs::xdr::padding;
 use narrows_wire::nfs::{Procedure, Status};
 
 /// Files that narrows makes are for their user alone.
-const FILE_MODE: u32 = 0o600;
+pub(super) const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 /// Reply to one part of a listing.
 const LIST_BYTES: u32 = 64 << 10;
 /// Names of a folder that are looked at: a listing without an end is none.
-const NAMES_MAX: usize = 1 << 20;
+pub(super) const NAMES_MAX: usize = 1 << 20;
 /// Those of them that are kept, in about 20 MiB.
 const KEPT_NAMES_MAX: usize = 1 << 16;
 /// Longest small file that is read.
@@ -78,15 +78,44 @@ impl RpcSession {
         self.made("create", folder, name, created)
     }
 
+    /// The folder `name` in `folder`, made where it is missing if `creates`.
+    pub(super) fn open_folder(
+        &mut self,
+        folder: &FileHandle,
+        name: &str,
+        creates: bool,
+    ) -> Result<FileHandle, EngineError> {
+        const NO_FOLDER: Status = Status(20);
+        if let Some(found) = self.find(folder, name)? {
+            let is_other = found.attributes.is_some_and(|known| known.kind != FileKind::Folder);
+            return if is_other {
+                Err(self.server.failed("open", name, NO_FOLDER))
+            } else {
+                Ok(found.handle)
+            };
+        }
+        if !creates {
+            return Err(self.server.failed("open", name, Status::NOT_FOUND));
+        }
+        let made = self.call_make_folder(folder, name)?;
+        // Another worker may have made it meanwhile.
+        let made = if made == Err(Status::EXISTS) { Ok(None) } else { made };
+        self.made("create", folder, name, made)
+    }
+
     /// A new folder `name` in `folder`.
     pub(super) fn make_folder(&mut self, folder: &FileHandle, name: &str) -> Result<FileHandle, EngineError> {
-        let made = self.call(
-            "create",
-            Procedure::MakeFolder,
-            |out| put_make_folder(out, folder, name, FOLDER_MODE),
-            read_created,
-        )?;
+        let made = self.call_make_folder(folder, name)?;
         self.made("create", folder, name, made)
+    }
+
+    fn call_make_folder(
+        &mut self,
+        folder: &FileHandle,
+        name: &str,
+    ) -> Result<CallResult<Option<FileHandle>>, EngineError> {
+        let put = |out: &mut Vec<u8>| put_make_folder(out, folder, name, FOLDER_MODE);
+        self.call("create", Procedure::MakeFolder, put, read_created)
     }
 
     /// The handle of what was made: a server may leave it out of its reply.
@@ -133,33 +162,51 @@ impl RpcSession {
         let (mut from, mut seen_count) = (ListingPosition::default(), 0_usize);
         let mut names = Vec::new();
         loop {
-            let part = self.call(
-                "list",
-                Procedure::ReadFolderPlus,
-                |out| put_list(out, folder, from, LIST_BYTES),
-                |reader| {
-                    read_list(reader, &mut |listed| {
-                        seen_count += 1;
-                        match std::str::from_utf8(listed.name) {
-                            Ok(name) if ![".", ".."].contains(&name) && is_meant(name) => {
-                                names
-                                    .push(NamedFile { name: name.to_owned(), attributes: listed.attributes });
-                            }
-                            _ => {}
-                        }
-                    })
-                },
-            )?;
-            let end = part.map_err(|status| self.server.failed("list", "", status))?;
+            let (part, end) = self.list_part(folder, from, &mut seen_count, is_meant)?;
+            names.extend(part);
             if end.is_end {
                 return Ok(names);
             }
             if seen_count > NAMES_MAX || names.len() > KEPT_NAMES_MAX || end.next == from {
-                return Err(EngineError::new(ErrorKind::Protocol, "list", self.server.name())
-                    .detail(format!("its listing has no end after {seen_count} names")));
+                return Err(self.endless(seen_count));
             }
             from = end.next;
         }
+    }
+
+    /// The error that a listing goes on and on.
+    pub(super) fn endless(&self, seen_count: usize) -> EngineError {
+        EngineError::new(ErrorKind::Protocol, "list", self.server.name())
+            .detail(format!("its listing has no end after {seen_count} names"))
+    }
+
+    /// One part of a listing: the names of it that `is_meant` accepts, and its end; all names are counted.
+    pub(super) fn list_part(
+        &mut self,
+        folder: &FileHandle,
+        from: ListingPosition,
+        seen_count: &mut usize,
+        is_meant: &dyn Fn(&str) -> bool,
+    ) -> Result<(Vec<NamedFile>, ListingEnd), EngineError> {
+        let mut names = Vec::new();
+        let part = self.call(
+            "list",
+            Procedure::ReadFolderPlus,
+            |out| put_list(out, folder, from, LIST_BYTES),
+            |reader| {
+                read_list(reader, &mut |listed| {
+                    *seen_count += 1;
+                    match std::str::from_utf8(listed.name) {
+                        Ok(name) if ![".", ".."].contains(&name) && is_meant(name) => {
+                            names.push(NamedFile { name: name.to_owned(), attributes: listed.attributes });
+                        }
+                        _ => {}
+                    }
+                })
+            },
+        )?;
+        let end = part.map_err(|status| self.server.failed("list", "", status))?;
+        Ok((names, end))
     }
 
     /// The content of a small file: its first 4 KiB.
@@ -205,21 +252,5 @@ impl RpcSession {
         }
         Err(EngineError::new(ErrorKind::NoSpace, "write", self.server.name())
             .detail(format!("only {} of {length_bytes} bytes of {name} were written", written.count)))
-    }
-
-    /// Removes the files in `folder` but those for which `stays` is true; folders in it are none of ours and stay.
-    pub(super) fn empty(
-        &mut self,
-        folder: &FileHandle,
-        stays: &dyn Fn(&str) -> bool,
-    ) -> Result<(), EngineError> {
-        for entry in self.list(folder, &|name| !stays(name))? {
-            if entry.attributes.is_some_and(|known| known.kind == FileKind::Folder) {
-                return Err(EngineError::new(ErrorKind::Io, "remove", self.server.name())
-                    .detail(format!("{} in it is a folder that narrows did not make", entry.name)));
-            }
-            self.remove(folder, &entry.name)?;
-        }
-        Ok(())
     }
 }

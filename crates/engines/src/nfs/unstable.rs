@@ -142,6 +142,18 @@ impl UnstableStore {
         covers_all
     }
 
+    /// Forgets all writes of `file`, which is gone with its data.
+    pub(super) fn forget(&mut self, file: u32) {
+        let (cells, free) = (&self.cells, &mut self.free);
+        self.order.retain(|cell| {
+            let stays = cells[*cell as usize].file != file;
+            if !stays {
+                free.push(*cell);
+            }
+            stays
+        });
+    }
+
     /// Whether a write is kept whose verifier is another one.
     pub(super) fn has_other_than(&self, verifier: WriteVerifier) -> bool {
         self.order.iter().any(|cell| self.cells[*cell as usize].verifier != verifier)
@@ -226,6 +238,16 @@ mod tests {
         store.rewritten(0, [2; 8]);
         assert!(store.commit(1, u64::MAX, [2; 8]) && !store.is_empty(), "another file");
         assert!(store.commit(0, u64::MAX, [2; 8]) && store.is_empty());
+    }
+
+    #[test]
+    fn writes_of_a_file_that_is_gone_are_forgotten_and_make_room() {
+        let mut store = store();
+        (0..8).for_each(|offset| keep(&mut store, offset * 4, 1, 1));
+        store.forget(1);
+        assert!(!store.reserve(), "it had none");
+        store.forget(0);
+        assert!(store.is_empty() && store.reserve());
     }
 
     #[test]

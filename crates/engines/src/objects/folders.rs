@@ -3,7 +3,7 @@
 //!
 //! Not here: the objects themselves.
 
-use super::names::folder_path;
+use super::names::{FOLDER_BYTES, folder_path};
 use crate::contract::OpenSpec;
 use crate::error::{EngineError, ErrorKind};
 use crate::files::Files;
@@ -92,13 +92,18 @@ fn open(parent: impl AsFd, name: &std::ffi::CStr) -> Result<OwnedFd, Errno> {
 }
 
 fn inner_name(folder: u32) -> CString {
-    let path = folder_path(folder);
-    let digits: Vec<u8> = path.iter().copied().filter(u8::is_ascii_digit).collect();
-    CString::new(digits).unwrap_or_default()
+    CString::new(&folder_path(folder)[..FOLDER_BYTES - 1]).unwrap_or_default()
+}
+
+fn folder_name(spec: &OpenSpec) -> Result<CString, EngineError> {
+    CString::new(set_name(spec)?).map_err(|_| {
+        EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string())
+            .detail("the name of a folder must not contain a zero byte")
+    })
 }
 
 /// The one object of `spec`: the name of the set's folder.
-fn folder_name(spec: &OpenSpec) -> Result<CString, EngineError> {
+pub(crate) fn set_name(spec: &OpenSpec) -> Result<&str, EngineError> {
     let refused = |why: &str| {
         EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string()).detail(why.to_owned())
     };
@@ -108,7 +113,7 @@ fn folder_name(spec: &OpenSpec) -> Result<CString, EngineError> {
     if name.is_empty() || name.starts_with('.') || name.contains('/') {
         return Err(refused("the folder of a set of objects needs a unique name"));
     }
-    CString::new(name.as_str()).map_err(|_| refused("the name of a folder must not contain a zero byte"))
+    Ok(name)
 }
 
 fn failure(target: &Target, what: &'static str, errno: Errno) -> EngineError {

@@ -27,6 +27,11 @@ mod perform;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use folders::set_name;
+
+/// What the names of the folders of sets begin with, in the folder of our own that contains them.
+pub const SET_PREFIX: &str = "objects-";
+
 /// What the engine declares.
 pub const INFO: &EngineDeclaration = &engine::objects::DECLARATION;
 
@@ -108,9 +113,16 @@ fn checked_set(spec: &OpenSpec) -> Result<ObjectSet, EngineError> {
         refused("the engine objects supports only operations on whole objects".to_owned())
             .hint("use put, get, append, stat or delete, or the engine psync")
     })?;
-    match set.problem().or_else(|| members_problem(&set, spec.target.members().len())) {
-        None => Ok(set),
-        Some(problem) => Err(refused(problem)),
+    check_set(spec, &set).map(|()| set)
+}
+
+/// Fails where `set` is not such as can be loaded on the target of `spec`.
+pub(crate) fn check_set(spec: &OpenSpec, set: &ObjectSet) -> Result<(), EngineError> {
+    match set.problem().or_else(|| members_problem(set, spec.target.members().len())) {
+        None => Ok(()),
+        Some(problem) => {
+            Err(EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string()).detail(problem))
+        }
     }
 }
 

@@ -17,7 +17,7 @@ const LETTER_COUNT_MAX: usize = 12;
 /// Letters that are taken from the first drawn number; the others, and their count, from the second.
 const LETTERS_A_DRAW: usize = 10;
 /// A folder's digits and a slash.
-const FOLDER_BYTES: usize = 6;
+pub(crate) const FOLDER_BYTES: usize = 6;
 /// Digits of a number in hexadecimal names.
 const HEX_DIGITS: usize = 10;
 /// Digits of the greatest number in decimal.
@@ -85,7 +85,7 @@ impl ObjectNames {
     }
 
     /// The folder of an object, from 0; `None` where the set's own has no folders.
-    pub(super) fn folder_of(&self, number: u32) -> Option<u32> {
+    pub(crate) fn folder_of(&self, number: u32) -> Option<u32> {
         self.form.folder_of(number)
     }
 
@@ -102,6 +102,14 @@ impl ObjectNames {
             self.make_from(number);
         }
         self.made[number.wrapping_sub(self.first_made) as usize].as_c_str()
+    }
+
+    /// The name of an object in its folder.
+    #[inline]
+    pub(crate) fn name_of(&mut self, number: u32) -> &str {
+        let skip_bytes = if self.form.folders > 0 { FOLDER_BYTES } else { 0 };
+        // Names are digits and letters.
+        std::str::from_utf8(&self.path_of(number).to_bytes()[skip_bytes..]).unwrap_or_default()
     }
 
     /// Makes the path of this number; with it those that come next, where it is itself the next of those made.
@@ -220,7 +228,7 @@ fn digit(value: u32) -> u8 {
 }
 
 /// The name of a folder with a slash: five decimal digits.
-pub(super) fn folder_path(folder: u32) -> [u8; FOLDER_BYTES] {
+pub(crate) fn folder_path(folder: u32) -> [u8; FOLDER_BYTES] {
     let mut path = *b"00000/";
     let mut left = folder;
     for place in path[..FOLDER_BYTES - 1].iter_mut().rev() {

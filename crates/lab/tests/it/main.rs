@@ -20,6 +20,7 @@ mod limits;
 mod mdtest_counts;
 mod network;
 mod nfs;
+mod nfs_objects;
 mod postmark_counts;
 mod proofs_listed;
 mod relay_counts;

@@ -18,9 +18,9 @@ use narrows_model::{Op, Summary, Target};
 /// No squashing: tests run as root.
 /// A user without an account.
 const OTHER_USER: u32 = 54_321;
-const OPEN: &str = "Squash = No_Root_Squash;";
+pub(crate) const OPEN: &str = "Squash = No_Root_Squash;";
 
-fn export(lab: &Lab) -> std::path::PathBuf {
+pub(crate) fn export(lab: &Lab) -> std::path::PathBuf {
     let folder = lab.scratch().join("export");
     fs::create_dir(&folder).unwrap();
     folder
@@ -62,7 +62,7 @@ fn study(target: &str, sync: &str, seconds: u32) -> String {
 }
 
 /// A run of a study, started; its record is in `NAME`.
-fn start_run(lab: &Lab, name: &str, text: &str) -> LabProcess {
+pub(crate) fn start_run(lab: &Lab, name: &str, text: &str) -> LabProcess {
     let file = lab.scratch().join(format!("{name}.toml"));
     fs::write(&file, text).unwrap();
     let mut command = Command::new(narrows_bin().unwrap());
@@ -71,12 +71,12 @@ fn start_run(lab: &Lab, name: &str, text: &str) -> LabProcess {
     lab.start(name, command).unwrap()
 }
 
-fn summary_of(run: &LabProcess) -> Summary {
+pub(crate) fn summary_of(run: &LabProcess) -> Summary {
     let json = run.stdout().unwrap();
     serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}: {json}\n{}", run.stderr().unwrap()))
 }
 
-fn calls(cell: &CellSummary, procedure: &str) -> ProcedureCounters {
+pub(crate) fn calls(cell: &CellSummary, procedure: &str) -> ProcedureCounters {
     let found = cell.protocol.iter().find(|known| known.procedure == procedure);
     found.unwrap_or_else(|| panic!("no {procedure}: {:?}", cell.protocol)).clone()
 }

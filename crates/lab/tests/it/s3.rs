@@ -53,7 +53,7 @@ fn place(factory: &S3Factory, target: &str) -> Result<Box<dyn OwnPlace>, String>
 }
 
 /// Every file below `folder` with its content, by its path relative to it.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let name = entry.file_name().into_string().unwrap();

@@ -170,6 +170,12 @@ impl EngineDeclaration {
         }
     }
 
+    /// Whether each write of a whole object can be durable by itself, instead of the object being synced as a whole.
+    #[must_use]
+    pub fn has_durable_object_writes(&self) -> bool {
+        self.stores_data && self.no_durable_writes.is_none() && self.ops.contains(&Op::Append)
+    }
+
     /// What the engine can do as far as its declaration decides; what a target restricts, the engine changes.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {

@@ -15,10 +15,13 @@ pub const TRANSFER_BYTES_MAX: u64 = 1 << 20;
 pub const DECLARATION: EngineDeclaration = EngineDeclaration {
     id: EngineId::Nfs,
     description: EngineDescription {
-        title: "speaks NFSv3 over TCP in user space, without a mount, a cache or root",
+        title: "speaks NFSv3 over TCP in user space, without a mount, a cache or root: blocks of files, and whole files \
+                by name",
         targets: FORM,
         completion: "read: the block has arrived; write: it is in the server's memory (UNSTABLE), or durable \
-                     (`sync = \"dsync\"`: FILE_SYNC; every other sync: COMMIT)",
+                     (`sync = \"dsync\"`: FILE_SYNC; every other sync: COMMIT); put, append: so are all writes, with a \
+                     COMMIT where `objects.sync` asks for durable data; get: all bytes have arrived; stat, delete: the \
+                     server has answered",
         advice: "none: every request is a READ or WRITE, or several above the server's largest",
         source: "RFC 1813 (NFSv3, MOUNT), RFC 5531 (RPC), RFC 1833 (port mapper)",
         example: "nfs://storage/export/folder",
@@ -29,7 +32,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         check: |rest| NfsAddress::parse(rest).map(drop),
     }),
     in_stripes: StripeSupport::None,
-    ops: &[Op::Read, Op::Write, Op::Sync, Op::Ping],
+    ops: &[Op::Read, Op::Write, Op::Sync, Op::Ping, Op::Put, Op::Get, Op::Append, Op::Stat, Op::Delete],
     queue_depth_max: 1024,
     direct: DirectAccess::Refused("no request passes a page cache of this machine"),
     no_durable_writes: None,

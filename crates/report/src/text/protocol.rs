@@ -86,6 +86,7 @@ fn event_words(events: RpcEvents) -> Option<String> {
         (events.forced_commit_count, "COMMITs to make room for unstable data".to_owned()),
         (events.short_read_count, "READs continued, of which a part was returned".to_owned()),
         (events.stray_reply_count, "replies that no call waited for".to_owned()),
+        (events.done_before_count, "calls sent again that the server had executed before".to_owned()),
         (events.unit_attention_count, "commands sent again after a unit attention".to_owned()),
         (events.window_full_count, "commands that waited for the target's window (MaxCmdSN)".to_owned()),
     ];

@@ -9,6 +9,7 @@ use crate::assignment::{Assignment, ClientOutput, ObjectStep, WorkerOutput};
 use crate::error::RunError;
 use crate::stop::StopFlag;
 use crate::worker::object_bytes;
+use narrows_engines::objects::SET_PREFIX;
 use narrows_engines::{
     Clock, Completions, EngineError, EngineFactory, EngineRegistry, ErrorKind, IoRequest, OpenSpec, Slot,
     Tick, WorkerContext,
@@ -249,7 +250,7 @@ fn changes<'a>(workload: &Workload, workers: impl Iterator<Item = &'a WorkerOutp
 
 /// The folder of the objects of client `owner` in the set of this index.
 fn set_folder(set: &ObjectSet, index: usize, owner: u32) -> String {
-    if set.shared_folder { format!("objects-{index}") } else { format!("objects-{index}-{owner}") }
+    if set.shared_folder { format!("{SET_PREFIX}{index}") } else { format!("{SET_PREFIX}{index}-{owner}") }
 }
 
 /// The step that makes a whole set.

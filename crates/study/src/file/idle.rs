@@ -62,7 +62,11 @@ const DEPENDENCIES: &[KeyDependency] = &[
         fields: |keys| fields!(keys; workload.sync),
         needs: "an operation that writes",
         on: |keys| marks!(keys; workload.op, workload.ops).to_vec(),
-        is_met: |subject| writes(&subject.load) || subject.load.sync == SyncPolicy::None,
+        is_met: |subject| {
+            writes(&subject.load)
+                || subject.load.sync == SyncPolicy::None
+                || has_durable_object_writes(subject)
+        },
     },
     KeyDependency {
         fields: |keys| fields!(keys; workload.acknowledgement),
@@ -146,6 +150,14 @@ fn options_of_other_engines<'k>(subject: &Subject<'k>) -> Vec<Idle<'k>> {
 /// The keys that decide whether a load is about whole objects.
 fn decides_on_objects(keys: &StudyKeys) -> Vec<&KeyMark> {
     marks!(keys; workload.op, workload.ops, transactions.count).to_vec()
+}
+
+/// Whether objects are written with each write durable by itself.
+fn has_durable_object_writes(subject: &Subject<'_>) -> bool {
+    let stores = subject.load.ops().iter().any(|share| matches!(share.op, Op::Put | Op::Append));
+    stores
+        && subject.load.sync == SyncPolicy::Dsync
+        && subject.engine().declaration().has_durable_object_writes()
 }
 
 fn writes(load: &Workload) -> bool {

@@ -146,8 +146,9 @@ key_table! {
     WorkloadKeys in "workload." {
         op: Op, choice::<Op>(), Optional("\"read\""), "\"write\"",
             "What a request does. `send` is for the layer `sink` of an endpoint, `receive` for `source`; `put`, \
-            `get`, `append`, `stat` and `delete` are for whole files (objects) in a folder, or for `null:`, where no \
-            files exist and the rate is that of narrows itself.";
+            `get`, `append`, `stat` and `delete` are for whole files (objects) in a folder, on an NFS server \
+            (`nfs:`) or, but for `append`, in a bucket (`s3:`), or for `null:`, where no files exist and the rate is \
+            that of narrows itself.";
         ops: Vec<OpShare>, ValueKind::OpShares, Optional("`op` alone"), "{ read = 70, write = 30 }",
             "Operations of a mix with their weights, instead of `op`.";
         block: Bytes, BLOCK_SIZE, Optional("\"4KiB\""), "\"64KiB\"",

@@ -29,7 +29,7 @@ pub(crate) use import::IMPORTER;
 pub use request::{BonnieFiles, Edition, Request};
 
 use crate::SuiteStart;
-use crate::folder::{OnFolder, PreparedFolder, SuiteMachine};
+use crate::folder::{ObjectSupport, OnFolder, PreparedFolder, SuiteMachine};
 use crate::machine_name;
 use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, to_source};
 use narrows_model::plan::SuiteSource;
@@ -82,6 +82,16 @@ impl Suite for Request {
 impl OnFolder for Request {
     fn cut_block_bytes(&self) -> Bytes {
         self.chunk
+    }
+
+    fn object_support(&self) -> ObjectSupport {
+        if self.file_mib == Some(0) {
+            return ObjectSupport::Yes;
+        }
+        ObjectSupport::NotSo(
+            "the phases of data are calls on an open file, and a server is called for whole files; give -s 0, which \
+             leaves them out, or mount it and give the mount point",
+        )
     }
 
     fn learn(&mut self, machine: &dyn SuiteMachine) {

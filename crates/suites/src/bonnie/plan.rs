@@ -4,7 +4,7 @@ use super::request::{Edition, Request};
 use super::{BonniePhase, NameOrder, PHASES, PhaseAction};
 use crate::folder::PreparedFolder;
 use crate::suite::Suite;
-use crate::suite_load::{SuiteLoad, TestPhase, behind_cuts, suite_cell};
+use crate::suite_load::{SuiteLoad, TestPhase, behind_cuts, object_engine, suite_cell};
 use narrows_model::workload::{
     Access, NameForm, ObjectSet, ObjectSync, Order, Prefill, PsyncCalls, PsyncOptions, StdioCalls,
     StdioOptions, SyncPolicy,
@@ -27,7 +27,9 @@ pub(super) fn plan(request: &Request, folder: PreparedFolder) -> Result<Plan, Ve
     let (target, seed) = (&folder.target(), folder.check.seed);
     let asked = PHASES.iter().filter(|phase| is_selected(request, phase));
     let of_run = |run: u32| {
-        asked.clone().map(move |phase| cell(request, run, phase, workload(request, phase, seed), target))
+        asked
+            .clone()
+            .map(move |phase| cell(request, run, phase, workload(request, phase, seed, target), target))
     };
     let cells: Vec<Cell> = (1..=request.runs).flat_map(of_run).collect();
     let own = SuiteLoad {
@@ -62,7 +64,7 @@ fn written(cell: &Cell) -> u64 {
 }
 
 /// The load of one phase.
-fn workload(request: &Request, phase: &BonniePhase, seed: u64) -> Workload {
+fn workload(request: &Request, phase: &BonniePhase, seed: u64, target: &Target) -> Workload {
     let load = match phase.action {
         PhaseAction::Characters(op) => characters(request, op),
         PhaseAction::Blocks(op) => Workload { op, ..blocks(request) },
@@ -70,7 +72,9 @@ fn workload(request: &Request, phase: &BonniePhase, seed: u64) -> Workload {
         PhaseAction::Seeks => {
             Workload { order: Order::RandomWithReplacement, workers: request.seekers(), ..blocks(request) }
         }
-        PhaseAction::Files(op, order) => many_files(request, op, order, seed),
+        PhaseAction::Files(op, order) => {
+            Workload { engine: Some(object_engine(target)), ..many_files(request, op, order, seed) }
+        }
     };
     let write_back_every = phase.action.write_back_every();
     let writes = load.op == Op::Write || write_back_every.is_some();
@@ -141,7 +145,6 @@ fn many_files(request: &Request, op: Op, order: NameOrder, seed: u64) -> Workloa
     // bonnie++ ends the creation and the deletion of files with a sync, inside their time: here of their file system.
     let sync = if op == Op::Stat { SyncPolicy::None } else { SyncPolicy::AtEnd };
     Workload {
-        engine: Some(EngineId::Objects),
         op,
         order,
         sync,
@@ -277,6 +280,16 @@ mod tests {
         assert!(cells.iter().all(|cell| cell.workload.objects.unwrap().stat_reads));
         let empty = planned(&request());
         assert!(phases_of(&empty)[6..].iter().all(|cell| !cell.workload.objects.unwrap().stat_reads));
+    }
+
+    #[test]
+    fn many_files_on_a_server_are_those_of_its_engine() {
+        let asked = Request { file_mib: Some(0), has_cuts: false, ..request() };
+        let targets = vec!["nfs://fs/export/own".parse().unwrap()];
+        let folder = PreparedFolder { targets, ..crate::testing::folder(Bytes(8192)) };
+        let plan = super::plan(&asked, folder).unwrap();
+        let engines: Vec<_> = plan.cells.iter().map(|cell| cell.workload.engine).collect();
+        assert_eq!(engines, [Some(EngineId::Nfs); 6]);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub use script::{PostmarkRun, PostmarkSession, ScriptLoader, ScriptOutput, Scrip
 pub use settings::{Location, PostmarkSettings, ReportForm};
 
 use crate::SuiteStart;
-use crate::folder::{OnFolder, PreparedFolder, SuiteMachine};
+use crate::folder::{ObjectSupport, OnFolder, PreparedFolder, SuiteMachine};
 use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, to_source};
 use narrows_model::plan::SuiteSource;
 use narrows_model::{Bytes, Plan, Summary};
@@ -94,6 +94,21 @@ impl OnFolder for Request {
             return Vec::new();
         }
         locations.iter().map(|location| PathBuf::from(&location.path)).collect()
+    }
+
+    fn object_support(&self) -> ObjectSupport {
+        if self.settings.locations.len() > 1 {
+            return ObjectSupport::NotSo(
+                "files are spread over several locations, and on a server they are in one; give one location",
+            );
+        }
+        if self.settings.is_buffered {
+            return ObjectSupport::NotSo(
+                "the buffer of C's streams belongs to open files, and a server is called for whole files; give \
+                 --buffering false (set buffering false), or mount it and give the mount point",
+            );
+        }
+        ObjectSupport::Yes
     }
 
     fn learn(&mut self, machine: &dyn SuiteMachine) {

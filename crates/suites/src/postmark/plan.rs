@@ -3,10 +3,10 @@
 use super::request::Request;
 use crate::folder::PreparedFolder;
 use crate::suite::Suite;
-use crate::suite_load::{SuiteLoad, TestPhase, behind_cuts, suite_cell};
+use crate::suite_load::{SuiteLoad, TestPhase, behind_cuts, object_engine, suite_cell};
 use narrows_model::target::Stripe;
 use narrows_model::workload::{MemberWeights, ObjectSet, Order, Prefill};
-use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Target, Workload};
+use narrows_model::{Bytes, Cell, Op, Plan, Target, Workload};
 use narrows_study::Problem;
 
 /// A phase of a run.
@@ -98,7 +98,7 @@ fn cell(request: &Request, phase: PostmarkPhase, places: &FilePlaces) -> Cell {
     let set = settings.objects(phase == PostmarkPhase::Transactions);
     let set = ObjectSet { member_weights: places.weights, ..set };
     let workload = Workload {
-        engine: Some(EngineId::Objects),
+        engine: Some(object_engine(&places.target)),
         op: phase.op(),
         block_bytes: Bytes(settings.write_bytes),
         file_bytes: Bytes(set.expected_bytes().0.max(1)),
@@ -119,7 +119,7 @@ mod tests {
     use super::super::testing::{planned, request};
     use super::*;
     use crate::suite::request_of;
-    use narrows_model::{Cut, Nanos};
+    use narrows_model::{Cut, EngineId, Nanos};
 
     #[test]
     fn the_phases_go_on_with_the_same_files() {
@@ -172,6 +172,15 @@ mod tests {
         let (target, weights, _) = of(&[("/a", 3), ("/b", 2), ("/a", 4)]);
         assert!(target.starts_with("stripe:/a,/b"), "{target}");
         assert_eq!((weights, of(&[("/a", 1), ("/a", 1)]).1), (vec![7, 2], vec![2]));
+    }
+
+    #[test]
+    fn files_on_a_server_are_those_of_its_engine() {
+        let target: Target = "nfs://fs/export/own".parse().unwrap();
+        let folder = PreparedFolder { targets: vec![target.clone()], ..crate::testing::folder(Bytes(4096)) };
+        let plan = plan(&Request { has_cuts: false, ..request() }, folder).unwrap();
+        let engines = |cell: &Cell| (cell.target == target).then_some(cell.workload.engine).flatten();
+        assert!(plan.cells.iter().all(|cell| engines(cell) == Some(EngineId::Nfs)));
     }
 
     #[test]

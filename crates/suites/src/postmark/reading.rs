@@ -7,7 +7,7 @@ use narrows_analysis::{BUSY_RATIO, SHORT_RUN_S};
 use narrows_model::quantity::{self as text, amount};
 use narrows_model::summary::{CellSummary, LatencySummary};
 use narrows_model::units::ratio;
-use narrows_model::{Op, Summary};
+use narrows_model::{Op, Summary, Target};
 
 /// The sentences on a run of `request`.
 pub(super) fn reading(request: &Request, summary: &Summary) -> Vec<String> {
@@ -16,7 +16,8 @@ pub(super) fn reading(request: &Request, summary: &Summary) -> Vec<String> {
     let measured: Vec<(PostmarkPhase, &CellSummary)> =
         phases.into_iter().filter_map(|(phase, cell)| Some((phase, cell?))).collect();
     let mut all: Vec<String> = ended(&outcome, request).into_iter().collect();
-    all.extend(in_memory(request));
+    let is_on_server = measured.iter().any(|(_, cell)| matches!(cell.target, Target::Scheme { .. }));
+    all.extend(in_memory(request, is_on_server));
     all.extend(short(&measured));
     all.extend(measured.iter().filter_map(|(phase, cell)| latencies(*phase, cell)));
     all.extend(busy(&measured));
@@ -48,7 +49,13 @@ fn phase_words(phase: PostmarkPhase) -> &'static str {
     }
 }
 
-fn in_memory(request: &Request) -> Option<String> {
+/// What is known of where reads are answered from: this machine caches nothing of objects on a server.
+fn in_memory(request: &Request, is_on_server: bool) -> Option<String> {
+    if is_on_server {
+        return Some(
+            "data is read shortly after it was written, and may come from the server's memory".to_owned(),
+        );
+    }
     let memory = request.memory.filter(|memory| request.set_bytes() < *memory)?;
     Some(format!(
         "{} of files at the start are less than the {} of memory: data is read shortly after it was written, and may \

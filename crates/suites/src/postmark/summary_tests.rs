@@ -95,6 +95,16 @@ fn a_fixed_summary_prints_its_report_and_its_reading() {
 }
 
 #[test]
+fn data_on_a_server_is_in_no_page_cache_of_this_machine() {
+    let mut summary = summary(&asked(ReportForm::Verbose), &whole());
+    for cell in &mut summary.cells {
+        cell.target = "nfs://fs/export/own".parse().unwrap();
+    }
+    let said = ENTRY.reading(&summary).join("\n");
+    assert!(said.contains("the server's memory") && !said.contains("page cache"), "{said}");
+}
+
+#[test]
 fn a_terse_report_has_the_rates_of_the_same_counts_and_bytes() {
     let summary = summary(&asked(ReportForm::Terse), &whole());
     // By hand: 3.5 s in all; created 760 / 3.5, 500 / 0.8, 260 / 2.5; written 4600015 bytes.

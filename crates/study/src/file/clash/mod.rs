@@ -108,7 +108,7 @@ impl<'k> Subject<'k> {
         Clash { code, at: self.keys.position(marks), complaint }
     }
 
-    fn engine(&self) -> EngineId {
+    pub(super) fn engine(&self) -> EngineId {
         self.load.engine.or(self.target.default_engine()).unwrap_or(EngineId::Null)
     }
 

@@ -219,6 +219,16 @@ const CLASHES: &[(&str, &str, &str)] = &[
         "a depth of 2 with the synchronous",
     ),
     ("target = \"null:\"\n[workload]\nop = \"put\"\ndepth = 2\n", "workload.depth", "with whole objects"),
+    (
+        "target = \"/d\"\n[workload]\nop = \"put\"\nsync = \"dsync\"\n",
+        "workload.sync",
+        "without an operation that writes",
+    ),
+    (
+        "target = \"nfs://h/e\"\n[workload]\nop = \"put\"\nsync = \"at_end\"\n",
+        "workload.sync",
+        "without an operation that writes",
+    ),
     ("target = \"/d\"\n[workload]\nop = \"put\"\n[stop]\nwarm_up = \"1s\"\n", "stop.warm_up", "a warm-up"),
     (
         "target = \"/d\"\n[workload]\nop = \"put\"\n[stop]\nbytes = \"1MiB\"\n",
@@ -322,4 +332,11 @@ fn nothing_is_said_of_what_rests_on_a_key_that_cannot_be_read() {
         let found = problem(text);
         assert!(!found.key.contains("batch") && !found.key.contains("theta"), "{found:?}");
     }
+}
+
+#[test]
+fn writes_of_objects_may_be_durable_one_by_one_where_their_engine_stores_them_early() {
+    let text = "target = \"nfs://h/e\"\n[workload]\nop = \"put\"\nsync = \"dsync\"\n";
+    let problems = parse(text, "study.toml").err().map(|problems| problems.list).unwrap_or_default();
+    assert!(problems.is_empty(), "{problems:?}");
 }
