@@ -20,8 +20,10 @@ use narrows_model::{Segment, Summary};
 
 /// Lines of a terminal that was not enlarged.
 const LINES_MAX: usize = 24;
-/// The heading of the path, the empty line before it, and two lines of names behind the bars.
-const AROUND_BARS: usize = 4;
+/// The heading of the path and the empty line before it.
+const HEADING: usize = 2;
+/// The same, and two lines of names behind the bars.
+const AROUND_BARS: usize = HEADING + 2;
 /// Segments shown with a bar; of more the fullest, and always those that limit.
 const BARS_MAX: usize = 5;
 /// Of more segments only the number is shown.
@@ -50,12 +52,12 @@ fn render_with(summary: &Summary, length: LoadText, style: &Style) -> String {
         + &cautions(summary, style)
         + &next::first(summary, style)
         + &more(summary, style);
-    let taken = before.lines().count() + after.lines().count() + AROUND_BARS;
-    let room = LINES_MAX.saturating_sub(taken).min(BARS_MAX);
+    let taken = before.lines().count() + after.lines().count();
+    let room = |around: usize| LINES_MAX.saturating_sub(taken + around).min(BARS_MAX);
     let path = match length {
-        LoadText::Whole => path(summary, room, usize::MAX, style),
-        // The loads say what limits; the rest is behind `--detail`.
-        LoadText::Short => path(summary, room, room, style),
+        LoadText::Whole => path(summary, room(AROUND_BARS), usize::MAX, style),
+        // The loads say what limits; what has no bar is behind `--detail`.
+        LoadText::Short => path(summary, room(HEADING), room(HEADING), style),
     };
     before + &path + &after
 }
@@ -74,7 +76,7 @@ impl GaugeRow<'_> {
 }
 
 /// The segments that limit, at most `limits_max`, and the fullest others with a bar each, `bars_max` where not more of them
-/// limit; the rest by name. Empty where there is no bar.
+/// limit; where all that limit are shown, the rest by name. Empty where there is no bar.
 fn path(summary: &Summary, bars_max: usize, limits_max: usize, style: &Style) -> String {
     let segments = listed(summary);
     let rows: Vec<GaugeRow<'_>> = segments.iter().map(|segment| gauge_row(segment, summary)).collect();
@@ -90,9 +92,9 @@ fn path(summary: &Summary, bars_max: usize, limits_max: usize, style: &Style) ->
         return String::new();
     }
     let shown_rows = || rows.iter().filter(|row| shown.contains(&row.segment.id));
-    style.heading("PATH", &summary.target.to_string())
-        + &fitting_table(shown_rows, summary, style)
-        + &rest(&rows, &shown, style)
+    let table =
+        style.heading("PATH", &summary.target.to_string()) + &fitting_table(shown_rows, summary, style);
+    if limits_max == usize::MAX { table + &rest(&rows, &shown, style) } else { table }
 }
 
 /// The rows with as much as fits into a line: what a segment sustains, and the loads that it limits.
