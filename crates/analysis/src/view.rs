@@ -97,6 +97,15 @@ impl<'a> SummaryView<'a> {
         self.summary.cells.iter().any(|cell| cell.cut == Cut::UserClient)
     }
 
+    /// Why the export behind the path's mount was not measured by itself; `None` where it was, and for any other path.
+    #[must_use]
+    pub fn export_refusal(&self) -> Option<&'a str> {
+        let is_export =
+            |skip: &&narrows_model::plan::SkippedCell| skip.cell.0.starts_with(Cut::UserClient.name());
+        let skip = self.summary.skipped.iter().find(is_export).filter(|_| !self.has_export())?;
+        Some(&skip.reason)
+    }
+
     /// How the protocol shows where the path narrows, in its own words; `None` of any other path.
     #[must_use]
     pub fn probe(&self) -> Option<&'static ProtocolProbe> {

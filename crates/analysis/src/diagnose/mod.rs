@@ -128,7 +128,10 @@ fn diagnose_evaluated(cases: &Cases<'_>, evaluated: &[RuleVerdict]) -> CaseDiagn
 /// What every rule says, of a mounted folder also of the export behind it.
 pub(crate) fn evaluate_rules(cases: &Cases<'_>) -> Vec<RuleVerdict> {
     let mut evaluated = rule_verdicts(cases);
-    evaluated.extend(export::verdicts(cases));
+    let is_of_mount = |one: &RuleVerdict| {
+        applies(cases, one.verdict.segment, &one.verdict) && !refuted::is_refuted(cases, &one.verdict)
+    };
+    evaluated.extend(export::verdicts(cases).into_iter().filter(is_of_mount));
     drop_outranked_parts(&mut evaluated);
     evaluated
 }

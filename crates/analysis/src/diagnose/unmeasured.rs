@@ -33,6 +33,9 @@ fn why(view: &SummaryView<'_>, segment: Segment, open: bool) -> String {
         return "nothing of ours ran on the server, and what its protocol showed does not isolate it"
             .to_owned();
     }
+    if let Some(reason) = view.export_refusal().filter(|_| needs_server(segment)) {
+        return format!("the export behind the mount was not measured by itself: {reason}");
+    }
     if needs_server(segment) && view.server().is_none() && !is_spoken(view) {
         return "there was no endpoint, so nothing of the path beyond this machine was visible".to_owned();
     }

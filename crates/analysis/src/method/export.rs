@@ -2,11 +2,13 @@
 //!
 //! Not here: what limits the export itself, which the rules of its protocol say of it.
 
-use crate::facts::time_per_op_s;
+use super::protocol;
+use crate::facts::{reads, time_per_op_s};
 use crate::view::SummaryView;
 use narrows_model::nfs_mount::MountProcedure;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
+use narrows_model::workload::Access;
 use narrows_model::{Cut, Nanos, Summary, Target};
 
 /// The same load on the export by itself.
@@ -27,10 +29,22 @@ impl ExportLoad<'_> {
     }
 }
 
-/// The load of `cell` on the export behind its mount; `None` where that was not measured.
+/// The load of `cell` on the export behind its mount; `None` where that was not measured, or is other work: whole files and
+/// their names, or writes of which one side's are durable one by one.
 pub(crate) fn beside<'v>(view: &SummaryView<'v>, cell: &CellSummary) -> Option<ExportLoad<'v>> {
     let found = view.ceiling(Cut::UserClient, cell).filter(|found| found.same_settings)?;
+    if cell.requested.objects.is_some() || is_durable_each(cell) != is_durable_each(found.cell) {
+        return None;
+    }
     Some(ExportLoad { cell: found.cell, mount_s: time_per_op_s(cell)?, export_s: time_per_op_s(found.cell)? })
+}
+
+/// Whether each request is a write that returns once it is durable. Past the page cache of a mount each is
+/// (Linux, fs/nfs/direct.c).
+fn is_durable_each(cell: &CellSummary) -> bool {
+    let is_past_cache =
+        cell.requested.access == Access::Direct && matches!(cell.target.form(), Target::File { .. });
+    !reads(cell.op) && (is_past_cache || protocol::is_durable_each(cell))
 }
 
 /// The cells of the export as a path of their own; `None` where it was not measured.
@@ -64,6 +78,12 @@ pub(crate) struct MountCalls {
 }
 
 impl MountCalls {
+    /// Share of the time of `cell`, which has one request in flight, that its calls did not take.
+    pub(crate) fn left_share(&self, cell: &CellSummary) -> Option<f64> {
+        let calls_s = self.execute_ns.as_secs_f64();
+        Some(1.0 - ratio(calls_s, cell.elapsed_s.last_done)?.min(1.0))
+    }
+
     /// Share of the calls' time before they were sent; `None` where they took no time that the kernel counts.
     pub(crate) fn queue_share(&self) -> Option<f64> {
         ratio(self.queue_ns.as_secs_f64(), self.execute_ns.as_secs_f64())

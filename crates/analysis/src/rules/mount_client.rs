@@ -5,7 +5,8 @@ use crate::case::Cases;
 use crate::method;
 use crate::method::export::{self, ExportLoad, MountCalls};
 use crate::text;
-use crate::thresholds::{BARELY_RATIO, DOMINANT_RATIO, GAIN_MAX, INFERRED_CONFIDENCE};
+use crate::thresholds::{BARELY_RATIO, DOMINANT_RATIO, ELIMINATED_CONFIDENCE, GAIN_MAX, INFERRED_CONFIDENCE};
+use crate::view::SummaryView;
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
@@ -20,7 +21,9 @@ pub(super) static RULE: Rule = Rule {
                  kernel's client. What of a request's time is gone then is that client's: half of it or more limits, less \
                  than a quarter clears it. Where calls wait for most of their time before they are sent \
                  (/proc/self/mountstats), the slots and connections of the mount are named in its place. Where the mount \
-                 takes as long as the export, what limits the export limits the mount.",
+                 takes as long as the export, what limits the export limits the mount. Where the export may not be used, the \
+                 kernel's counts alone say whether calls waited in the client, or one request in flight spent its time outside \
+                 of calls.",
     formula: "(T(mount) - T(export)) / T(mount) >= 0.5; queue time / execute time of READ, WRITE and COMMIT >= 0.5",
     source: "Substitution of one stage (Denning and Buzen 1978); Linux, net/sunrpc/stats.c (queue, round trip, execute)",
     example: "1 MiB reads, 16 in flight: 61 MiB/s over the mount, 410 MiB/s without the kernel's client: 85 %",
@@ -30,7 +33,33 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
-    cases.evaluate_cells(|view, cell| Some(evaluate(cell, &export::beside(view, cell)?)))
+    cases.evaluate_cells(|view, cell| match export::beside(view, cell) {
+        Some(load) => Some(evaluate(cell, &load)),
+        None => by_counts(view, cell),
+    })
+}
+
+/// By the kernel's counts alone, where the export was not measured by itself: they tell the client from what is behind it,
+/// and not the network from the server.
+fn by_counts(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
+    let calls = export::mount_calls(cell).filter(|_| cell.requested.objects.is_none())?;
+    let queued = calls.queue_share()?;
+    let left = calls.left_share(cell).filter(|_| method::is_single(cell));
+    let (segment, stance, share) = match left {
+        _ if queued >= DOMINANT_RATIO => (Segment::ClientConnection, Stance::Limits, queued),
+        Some(left) if left >= DOMINANT_RATIO => (RULE.segment, Stance::Limits, left),
+        Some(left) if left < DOMINANT_RATIO / 2.0 => (RULE.segment, Stance::Clears, left),
+        _ => (RULE.segment, Stance::Open, left.unwrap_or(queued)),
+    };
+    let verdict = SegmentVerdict::new(segment, &cell.id, stance, Basis::TimeShare, share)
+        .with_confidence_max(ELIMINATED_CONFIDENCE)
+        .with_evidence(calls_text(cell, &calls), "/proc/self/mountstats", "nfsiostat 1");
+    Some(match view.export_refusal() {
+        Some(reason) => {
+            verdict.with_evidence(format!("the export was not measured by itself: {reason}"), "", "")
+        }
+        None => verdict,
+    })
 }
 
 fn evaluate(cell: &CellSummary, load: &ExportLoad<'_>) -> SegmentVerdict {
@@ -135,6 +164,42 @@ mod tests {
         );
         let wire = mounted(Mounted { slower: 0.75, arrival: 1.05, ..Mounted::default() });
         assert!(!named(&wire, "bulk read").contains(&Segment::NetworkBandwidth), "the mount moves more");
+    }
+
+    /// A mount whose export was refused, of whose calls' time this share was spent in the client's queue.
+    fn refused(queue_share: f64) -> Summary {
+        let mut summary = mounted(Mounted { queue_share, ..Mounted::default() });
+        summary.cells.retain(|cell| !matches!(cell.target.form(), narrows_model::Target::Scheme { .. }));
+        summary.skipped.push(narrows_model::plan::SkippedCell {
+            cell: narrows_model::CellId("user-client/read/1MiB/qd16/c1".to_owned()),
+            reason: "the mount is secured by Kerberos".to_owned(),
+        });
+        summary.diagnosis = crate::diagnose(&summary);
+        summary
+    }
+
+    #[test]
+    fn where_the_export_is_refused_the_kernels_counts_decide_and_the_reason_is_stated() {
+        let queued = refused(0.8);
+        let entry = queued.diagnosis.limiting.iter().find(|entry| entry.regime.starts_with("bulk read"));
+        let entry = entry.unwrap();
+        assert_eq!(entry.segment, Segment::ClientConnection, "{:#?}", queued.diagnosis.limiting);
+        assert!(entry.confidence <= ELIMINATED_CONFIDENCE);
+        assert!(entry.evidence.iter().any(|one| one.text.contains("Kerberos")), "{:?}", entry.evidence);
+        assert!(!named(&refused(0.1), "bulk read").contains(&Segment::ClientConnection));
+    }
+
+    #[test]
+    fn files_and_writes_of_another_durability_are_not_compared() {
+        let mut summary = mounted(Mounted { slower: 5.0, ..Mounted::default() });
+        for cell in summary.cells.iter_mut().filter(|cell| cell.cut == narrows_model::Cut::Path) {
+            cell.requested.access = narrows_model::workload::Access::Direct;
+            cell.nfs_mounts.clear();
+        }
+        let verdicts = run(&Cases::of_run(&summary));
+        let is_write = |verdict: &&SegmentVerdict| verdict.cell.contains("/write/");
+        let durable = verdicts.iter().filter(is_write).all(|verdict| verdict.cell.contains("/4KiB/qd1/"));
+        assert!(durable && verdicts.iter().any(|verdict| !is_write(&verdict)), "{verdicts:#?}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::by_protocol::spoken;
 use narrows_model::nfs_mount::{MountProcedure, NfsMountCounters};
 use narrows_model::summary::CellSummary;
+use narrows_model::workload::Access;
 use narrows_model::{BytesPerSec, Cut, Nanos, OpsPerSec, Summary, Target};
 
 /// What the mount and its export show.
@@ -47,6 +48,8 @@ fn over_mount(export: &CellSummary, target: &Target, shown: Mounted) -> CellSumm
         *edge /= shown.slower;
     }
     cell.rtt_min_ns = None;
+    // Writes are as durable as those of the export.
+    cell.requested.access = Access::Buffered;
     let execute_ns = 1_000_000_000.0;
     let queue_ns = execute_ns * shown.queue_share;
     cell.nfs_mounts = vec![NfsMountCounters {

@@ -62,6 +62,11 @@ impl MountedExport {
         &self.target
     }
 
+    /// What killed runs have left in it: removed, or why not, in sentences.
+    pub(super) fn notes(&self) -> &[String] {
+        self.own.as_ref().map_or(&[], |own| own.notes())
+    }
+
     /// Where its load goes: into our own folder, once it was made.
     pub(super) fn own_target(&self) -> &Target {
         self.own.as_ref().map_or(&self.target, |own| own.target())
@@ -83,14 +88,28 @@ fn address(path: &PathFacts, nfs: &NfsFacts) -> Result<NfsAddress, String> {
             "the mount is secured by Kerberos (sec={security}), which narrows's own NFS client does not speak"
         ));
     }
+    if let Some(security) = option(mount, "xprtsec").filter(|security| *security != "none") {
+        return Err(format!(
+            "the mount is encrypted (xprtsec={security}), which narrows's own NFS client does not speak"
+        ));
+    }
     let below = Path::new(&path.path).strip_prefix(&mount.mount_point).unwrap_or(Path::new(""));
     let whole = format!("{}/{}", nfs.export.trim_end_matches('/'), below.display());
+    let whole = whole.trim_end_matches('/');
+    if whole.is_empty() || whole.contains('?') {
+        let whole = if whole.is_empty() { "/" } else { whole };
+        return Err(format!("the export `{whole}` is no path that narrows's own NFS client can be given"));
+    }
     let port = |name| option(mount, name).and_then(|port| port.parse().ok()).filter(|port| *port > 0);
+    // The port of a MOUNT service over UDP says nothing of the one over TCP.
+    let is_udp = option(mount, "mountproto").is_some_and(|transport| transport.starts_with("udp"));
+    let host = nfs.address.as_ref().unwrap_or(&nfs.server);
+    let bare = host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(host);
     Ok(NfsAddress {
-        host: nfs.address.clone().unwrap_or_else(|| nfs.server.clone()),
+        host: bare.to_owned(),
         port: port("port"),
-        path: whole.trim_end_matches('/').to_owned(),
-        mount_port: port("mountport"),
+        path: whole.to_owned(),
+        mount_port: port("mountport").filter(|_| !is_udp),
         user_id: None,
         group_id: None,
     })
@@ -157,7 +176,25 @@ mod tests {
     }
 
     #[test]
+    fn the_port_of_a_mount_service_over_udp_is_not_one_over_tcp() {
+        let options = ["mountport=892", "mountproto=udp"];
+        assert_eq!(shown("/mnt/share", &options, "tcp").unwrap(), "nfs://10.0.0.7/export/data");
+    }
+
+    #[test]
+    fn a_folder_that_no_address_can_name_is_a_reason() {
+        let odd = shown("/mnt/share/what?", &[], "tcp").unwrap_err();
+        assert!(odd.contains("what?"), "{odd}");
+        let root = NfsFacts { export: "/".to_owned(), ..nfs("tcp") };
+        let root = address(&path("/mnt/share", &[]), &root).unwrap_err();
+        assert!(root.contains("`/`"), "{root}");
+    }
+
+    #[test]
     fn what_the_own_client_does_not_speak_is_a_reason() {
+        let encrypted = shown("/mnt/share", &["xprtsec=tls"], "tcp").unwrap_err();
+        assert!(encrypted.contains("xprtsec=tls"), "{encrypted}");
+        assert!(shown("/mnt/share", &["xprtsec=none"], "tcp").is_ok());
         let kerberos = shown("/mnt/share", &["sec=krb5p"], "tcp").unwrap_err();
         assert!(kerberos.contains("sec=krb5p"), "{kerberos}");
         let rdma = shown("/mnt/share", &["sec=sys"], "rdma").unwrap_err();

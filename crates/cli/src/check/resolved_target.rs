@@ -203,7 +203,14 @@ impl ResolvedTarget {
     /// What checks that were killed left in TARGET, in sentences.
     pub(crate) fn leftovers(&self, arguments: &CheckArguments) -> Vec<String> {
         match (&self.kind, &arguments.target) {
-            (ResolvedTargetKind::Folder { .. }, Target::File { path }) => measurement::leftovers(path),
+            (ResolvedTargetKind::Folder { .. }, Target::File { path }) => {
+                let mut all = measurement::leftovers(path);
+                if let Some(Ok(export)) = &self.export {
+                    let of_export = |note: &String| format!("narrows: {}: {note}", export.target());
+                    all.extend(export.notes().iter().map(of_export));
+                }
+                all
+            }
             (ResolvedTargetKind::Exported { own: Some(own), .. }, target) => {
                 own.notes().iter().map(|note| format!("narrows: {target}: {note}")).collect()
             }

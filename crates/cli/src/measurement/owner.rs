@@ -1,6 +1,7 @@
 //! Who a test folder belongs to: the process that its marker names, and whether that process is still there.
 //!
-//! Folders are only named to the user, never removed here: on shared storage the owner may run on another machine.
+//! Folders are only named to the user, never removed here: on shared storage the owner may run on another machine. The client
+//! of a server's folders removes those whose process of this machine is gone.
 
 use crate::advice::clean_command;
 use narrows_engines::own_folders::{OwnerProcess, OwnerState};

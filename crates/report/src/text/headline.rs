@@ -61,11 +61,11 @@ pub(crate) fn regimes_with_closest(
         let first = entries.first()?;
         let closest = first.evidence.first().filter(|_| first.segment == Segment::Unknown);
         let sentences = match closest {
+            _ if length == LoadText::Short => wording::short_sentence(entries),
             Some(closest) => {
                 let text = names.replace_ids(&closest.text);
                 format!("Not found: nothing that was measured was full. Closest: {text}.")
             }
-            None if length == LoadText::Short => wording::short_sentence(entries),
             None => wording::sentences(entries),
         };
         let rates = rates(&first.regime, &view);

@@ -57,7 +57,7 @@ impl PointPlanner<'_> {
                 planned.push(Ok(self.network(endpoint, point)));
                 planned.extend(self.past_the_proxy(endpoint, point));
             }
-            CheckRoute::Protocol => planned.extend(self.by_protocol(&path, point)),
+            CheckRoute::Protocol => planned.extend(self.by_protocol(&path)),
         }
         let early = self.early(&path);
         let direct = self.direct_path(&path, point);
@@ -126,7 +126,7 @@ impl PointPlanner<'_> {
 
     /// Whether the path's own requests go past the page cache: small ones where the file system lets them, and what
     /// exists is read as any application would. A durable write passes it either way.
-    fn path_access(&self, point: GridPoint) -> Access {
+    pub(super) fn path_access(&self, point: GridPoint) -> Access {
         let may = self.request.existing_file.is_none() && !self.in_memory() && !point.is_durable_each();
         let can = || cut::direct(self.route.capabilities(self.request), point.block).is_ok();
         if point.is_random() && may && can() { Access::Direct } else { Access::Buffered }

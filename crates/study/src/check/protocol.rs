@@ -8,7 +8,7 @@ use super::grid::GridPoint;
 use super::route::CheckRoute;
 use crate::cut;
 use narrows_model::plan::SkippedCell;
-use narrows_model::workload::SyncPolicy;
+use narrows_model::workload::{Access, SyncPolicy};
 use narrows_model::{Cell, Cut, Op, Stop, Target, Workload};
 
 /// The same few blocks: enough for every request in flight, and for a share of the caches of no CPU.
@@ -20,10 +20,12 @@ impl PointPlanner<'_> {
         self.spoken(Cut::Path, &self.request.target, self.on_path(point), point)
     }
 
-    /// The load `load` of `point` on what a server has at `target`: reads as found, writes until they are durable.
+    /// The load `load` of `point` on what a server has at `target`: reads as found, writes until they are durable. Those that
+    /// a mount makes past its page cache are durable one by one, and so are the same on its export.
     fn spoken(&self, cut: Cut, target: &Target, load: Workload, point: GridPoint) -> Cell {
+        let is_past_cache = cut == Cut::UserClient && self.path_access(point) == Access::Direct;
         let sync = match point.op {
-            Op::Write if point.is_durable_each() => SyncPolicy::Dsync,
+            Op::Write if point.is_durable_each() || is_past_cache => SyncPolicy::Dsync,
             Op::Write => SyncPolicy::AtEnd,
             _ => SyncPolicy::None,
         };
@@ -49,7 +51,7 @@ impl PointPlanner<'_> {
             }
             Some(Ok(export)) => {
                 let cell = self.spoken(Cut::UserClient, export, load(), point);
-                let mut cells = self.by_protocol(&cell, point);
+                let mut cells = self.by_protocol(&cell);
                 cells.extend(self.more_connections(&cell, point).map(Ok));
                 cells.push(Ok(cell));
                 cells
@@ -57,14 +59,14 @@ impl PointPlanner<'_> {
         }
     }
 
-    /// What the path of `point` is compared with.
-    pub(super) fn by_protocol(&self, path: &Cell, point: GridPoint) -> Vec<Result<Cell, SkippedCell>> {
+    /// What `path` is compared with.
+    pub(super) fn by_protocol(&self, path: &Cell) -> Vec<Result<Cell, SkippedCell>> {
         let mut cuts = Vec::new();
         if self.has_round_trips(&path.target) {
             cuts.push(Ok(self.round_trip(path)));
         }
         cuts.push(Ok(self.hot_blocks(path)));
-        if point.is_durable_each() {
+        if path.workload.sync == SyncPolicy::Dsync {
             // The same writes, of which none needs to be durable.
             let workload = Workload { sync: SyncPolicy::None, ..path.workload.clone() };
             cuts.push(Ok(self.cell(Cut::EarlyPath, path.target.clone(), workload, path.stop)));
@@ -98,7 +100,7 @@ impl PointPlanner<'_> {
         let is_bulk = self.corners.first() == Some(&Some((point.block, point.depth)));
         // What exists was read by the path before, and is then in the server's memory.
         let is_fresh = self.request.existing_file.is_none();
-        let probe = self.route.probe(&self.request.target).filter(|_| is_bulk && is_fresh)?;
+        let probe = self.route.probe(&path.target).filter(|_| is_bulk && is_fresh)?;
         let workload = cut::more_connections(&path.workload, probe.connection_per_request)?;
         Some(self.cell(Cut::MoreConnections, path.target.clone(), workload, path.stop))
     }

@@ -38,7 +38,7 @@ impl SerialCalls {
             let rest = &block[done_bytes as usize % block.len()..];
             let data = &rest[..rest.len().min(left).min(self.write_bytes_max)];
             let range = ByteRange {
-                offset_bytes: object.start_bytes + u64::from(done_bytes),
+                offset_bytes: object.start_bytes.saturating_add(u64::from(done_bytes)),
                 length_bytes: saturate_u32(data.len() as u64),
             };
             done_bytes += if self.stability == Stability::Unstable {

@@ -61,3 +61,72 @@ fn a_unit_that_contains_something_is_only_read_for_the_reason_that_is_given() {
     assert!(on_unit.clone().count() > 0 && on_unit.clone().all(|cell| cell.read_only));
     assert!(plan.skipped.iter().any(|skip| skip.reason == reason), "{:?}", plan.skipped);
 }
+
+/// A check of a folder on an NFS mount whose export is this.
+fn mounted(export: Result<&str, &str>) -> Plan {
+    let request = CheckRequest {
+        path_kind: Some(PathKind::Nfs),
+        export: Some(export.map(|target| target.parse().unwrap()).map_err(str::to_owned)),
+        budget_s: 600.0,
+        ..request("/mnt/share")
+    };
+    plan_check(&request).unwrap()
+}
+
+#[test]
+fn a_mount_is_planned_beside_its_export_with_the_protocols_cuts() {
+    let plan = mounted(Ok("nfs://storage/export"));
+    let export: Target = "nfs://storage/export".parse().unwrap();
+    let of_export = || plan.cells.iter().filter(|cell| cell.target == export);
+    let found: BTreeSet<Cut> = of_export().map(|cell| cell.cut).collect();
+    let expected = [Cut::UserClient, Cut::RoundTrip, Cut::HotBlocks, Cut::EarlyPath, Cut::MoreConnections];
+    assert_eq!(found, BTreeSet::from(expected));
+    for path in plan.cells.iter().filter(|cell| cell.cut == Cut::Path) {
+        let beside = of_export().find(|cell| {
+            cell.cut == Cut::UserClient
+                && (cell.workload.op, cell.workload.block_bytes)
+                    == (path.workload.op, path.workload.block_bytes)
+                && cell.workload.in_flight_configured() == path.workload.in_flight_configured()
+        });
+        let beside = &beside.unwrap_or_else(|| panic!("{} has none", path.id)).workload;
+        // Past the page cache of a mount each write is durable when it returns.
+        let is_durable = path.workload.sync == SyncPolicy::Dsync || path.workload.access == Access::Direct;
+        let expected = match path.workload.op {
+            Op::Write if is_durable => SyncPolicy::Dsync,
+            Op::Write => SyncPolicy::AtEnd,
+            _ => SyncPolicy::None,
+        };
+        assert_eq!(beside.sync, expected, "{}", path.id);
+    }
+    assert!(
+        plan.load.touches.iter().any(|place| place.contains("past the mount")),
+        "{:?}",
+        plan.load.touches
+    );
+}
+
+#[test]
+fn files_beside_a_mount_have_half_of_its_room() {
+    let request = |export| CheckRequest {
+        path_kind: Some(PathKind::Nfs),
+        export,
+        free_bytes: Some(Bytes(4 << 30)),
+        budget_s: 600.0,
+        ..request("/mnt/share")
+    };
+    let export: Target = "nfs://storage/export".parse().unwrap();
+    let largest = |export| {
+        let plan = plan_check(&request(export)).unwrap();
+        plan.cells.iter().map(|cell| cell.workload.file_bytes.0).max().unwrap()
+    };
+    // A point of 256 MiB needs more than a twentieth of either; a quarter is the most.
+    assert!(largest(Some(Ok(export))) <= (4 << 30) / 8 && largest(None) <= (4 << 30) / 4);
+}
+
+#[test]
+fn an_export_that_may_not_be_used_is_listed_with_its_reason() {
+    let plan = mounted(Err("the mount is secured by Kerberos"));
+    assert!(plan.cells.iter().all(|cell| cell.cut != Cut::UserClient));
+    let skip = plan.skipped.iter().find(|skip| skip.cell.0.starts_with("user-client")).unwrap();
+    assert_eq!(skip.reason, "the mount is secured by Kerberos");
+}
