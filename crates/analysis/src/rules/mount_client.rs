@@ -4,12 +4,12 @@ use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::method;
 use crate::method::export::{self, ExportLoad, MountCalls};
+use crate::method::time;
 use crate::text;
-use crate::thresholds::{BARELY_RATIO, DOMINANT_RATIO, ELIMINATED_CONFIDENCE, GAIN_MAX, INFERRED_CONFIDENCE};
+use crate::thresholds::{DOMINANT_RATIO, ELIMINATED_CONFIDENCE};
 use crate::view::SummaryView;
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
-use narrows_model::units::ratio;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -47,9 +47,8 @@ fn by_counts(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdic
     let left = calls.left_share(cell).filter(|_| method::is_single(cell));
     let (segment, stance, share) = match left {
         _ if queued >= DOMINANT_RATIO => (Segment::ClientConnection, Stance::Limits, queued),
-        Some(left) if left >= DOMINANT_RATIO => (RULE.segment, Stance::Limits, left),
-        Some(left) if left < DOMINANT_RATIO / 2.0 => (RULE.segment, Stance::Clears, left),
-        _ => (RULE.segment, Stance::Open, left.unwrap_or(queued)),
+        Some(left) => (RULE.segment, time::stance_of_stage(left), left),
+        None => (RULE.segment, Stance::Open, queued),
     };
     let verdict = SegmentVerdict::new(segment, &cell.id, stance, Basis::TimeShare, share)
         .with_confidence_max(ELIMINATED_CONFIDENCE)
@@ -64,20 +63,11 @@ fn by_counts(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdic
 
 fn evaluate(cell: &CellSummary, load: &ExportLoad<'_>) -> SegmentVerdict {
     let share = load.client_share().clamp(0.0, 1.0);
-    let stance = match share {
-        share if share >= DOMINANT_RATIO => Stance::Limits,
-        share if share < DOMINANT_RATIO / 2.0 => Stance::Clears,
-        _ => Stance::Open,
-    };
     let calls = export::mount_calls(cell);
     let waits = |calls: &MountCalls| calls.queue_share().is_some_and(|share| share >= DOMINANT_RATIO);
-    let is_queued = stance == Stance::Limits && calls.as_ref().is_some_and(waits);
+    let is_queued = share >= DOMINANT_RATIO && calls.as_ref().is_some_and(waits);
     let segment = if is_queued { Segment::ClientConnection } else { RULE.segment };
-    let verdict = SegmentVerdict::new(segment, &cell.id, stance, Basis::TimeShare, share)
-        .with_load_error(method::joint_error(cell, load.cell))
-        .with_confidence_max(INFERRED_CONFIDENCE)
-        .unsure_if(share < BARELY_RATIO)
-        .with_relief_gain(ratio(1.0, 1.0 - share).filter(|gain| *gain < GAIN_MAX));
+    let verdict = time::stage(segment, cell, load.cell, share);
     let text = format!(
         "{}: a request takes {} over the mount, {} without the kernel's client: {} is that client's",
         cell.id,
@@ -113,6 +103,7 @@ mod tests {
     use super::*;
     use crate::testing::mounted::{Mounted, mounted};
     use crate::testing::named;
+    use crate::thresholds::INFERRED_CONFIDENCE;
     use narrows_model::Summary;
 
     /// Whether the kernel's client is cleared under every load of the mount.

@@ -1,11 +1,10 @@
 //! What is behind the memory of a server on which nothing of ours runs limits the load.
 
-use super::{Basis, Rule, SegmentVerdict, Stance};
+use super::{Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::facts::{reads, time_per_op_s};
-use crate::method::{self, protocol};
+use crate::method::{protocol, time};
 use crate::text;
-use crate::thresholds::{BARELY_RATIO, DOMINANT_RATIO, INFERRED_CONFIDENCE};
 use crate::view::SummaryView;
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
@@ -51,11 +50,6 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     let memory = memory.or_else(|| protocol::hot(view, cell))?;
     let (whole_s, memory_s) = (time_per_op_s(cell)?, time_per_op_s(memory)?);
     let share = ratio(whole_s - memory_s, whole_s)?.clamp(0.0, 1.0);
-    let stance = match share {
-        share if share >= DOMINANT_RATIO => Stance::Limits,
-        share if share < DOMINANT_RATIO / 2.0 => Stance::Clears,
-        _ => Stance::Open,
-    };
     let what = match (reads(cell.op), is_durable_each) {
         (true, _) => "from the server's memory".to_owned(),
         (false, false) => {
@@ -74,15 +68,15 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         text::percent(share),
     );
     let load = if is_durable_each { share * BEHIND_COMMIT_RATIO } else { share };
-    let verdict = SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::TimeShare, load);
-    let verdict = verdict
-        .with_load_error(method::joint_error(cell, memory))
-        .with_confidence_max(INFERRED_CONFIDENCE)
-        .unsure_if(share < BARELY_RATIO)
-        .with_relief_gain(ratio(1.0, 1.0 - share).filter(|gain| *gain < crate::thresholds::GAIN_MAX));
+    let verdict = time::stage(RULE.segment, cell, memory, share);
+    let verdict = SegmentVerdict { load_ratio: load, ..verdict }.with_used(load);
     let verdict =
         verdict.with_evidence(text, "time of the same requests on hot blocks", "iostat -x 1 (on the server)");
-    Some(if stance == Stance::Limits { verdict.with_evidence(CAVEAT.to_owned(), "", "") } else { verdict })
+    Some(if verdict.stance == Stance::Limits {
+        verdict.with_evidence(CAVEAT.to_owned(), "", "")
+    } else {
+        verdict
+    })
 }
 
 #[cfg(test)]

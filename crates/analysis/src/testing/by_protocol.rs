@@ -94,7 +94,8 @@ impl SpokenProtocol {
     }
 }
 
-fn scaled(cell: &CellSummary, factor: f64) -> CellSummary {
+/// The cell at `factor` times its rate.
+pub(crate) fn scaled(cell: &CellSummary, factor: f64) -> CellSummary {
     let mut cell = cell.clone();
     for rate in [
         cell.rate_bytes_per_s.as_mut().map(|rate| &mut rate.0),

@@ -1,10 +1,10 @@
 //! A simulated machine's path as a folder on an NFS mount, with the export behind it.
 
-use super::by_protocol::spoken;
+use super::by_protocol::{scaled, spoken};
 use narrows_model::nfs_mount::{MountProcedure, NfsMountCounters};
 use narrows_model::summary::CellSummary;
 use narrows_model::workload::Access;
-use narrows_model::{BytesPerSec, Cut, Nanos, OpsPerSec, Summary, Target};
+use narrows_model::{Cut, Nanos, Summary, Target};
 
 /// What the mount and its export show.
 #[derive(Debug, Clone, Copy)]
@@ -41,12 +41,8 @@ pub(crate) fn mounted(shown: Mounted) -> Summary {
 }
 
 fn over_mount(export: &CellSummary, target: &Target, shown: Mounted) -> CellSummary {
-    let mut cell = CellSummary { target: target.clone(), metrics: Vec::new(), ..export.clone() };
-    cell.rate_bytes_per_s = export.rate_bytes_per_s.map(|rate| BytesPerSec(rate.0 / shown.slower));
-    cell.ops_per_s = export.ops_per_s.map(|rate| OpsPerSec(rate.0 / shown.slower));
-    for edge in cell.interval.iter_mut().flat_map(|seen| [&mut seen.low, &mut seen.high]) {
-        *edge /= shown.slower;
-    }
+    let scaled = scaled(export, 1.0 / shown.slower);
+    let mut cell = CellSummary { target: target.clone(), metrics: Vec::new(), ..scaled };
     cell.rtt_min_ns = None;
     // Writes are as durable as those of the export.
     cell.requested.access = Access::Buffered;
