@@ -64,7 +64,8 @@ fn a_mount_that_reads_4_kib_at_a_time_is_limited_by_the_kernels_client() {
 fn a_device_of_20_mib_a_second_behind_a_mount_is_named_as_a_whole() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_guests().filter(|_| disks_available().is_ok()) else { return };
-        let plan = DiskPlan { shared_bytes_per_s: Some(20 << 20), ..DiskPlan::PLAIN };
+        // Room for two sets of files: those of the mount and those of its export.
+        let plan = DiskPlan { mebibytes: 1024, shared_bytes_per_s: Some(20 << 20), ..DiskPlan::PLAIN };
         let disks = lab.disks("delayed", &plan).unwrap();
         let words = "--seconds 30 --cell-seconds 0.7 --block 1MiB --depth 4 --op write";
         let checked = check(&lab, &disks.path(0), OPEN, "", words);

@@ -4,6 +4,7 @@ use super::grid::GridPoint;
 use crate::request::{CheckRequest, ServerKind};
 use narrows_model::inventory::PathKind;
 use narrows_model::{Bytes, Target};
+use std::borrow::Cow;
 
 /// On a path whose cache is dropped first a file is read or written once over: time bounds it, since what a device does not
 /// take in the time for preparation is left out of the file. A device that moves less than 2.7 GiB/s is measured for whole
@@ -58,9 +59,26 @@ impl TestFileExtent {
         Some(if self.existing {
             format!("needs {needs} ({blocks}) and the file has {limit}; name a larger file")
         } else {
-            format!("needs {needs} ({blocks}) and a quarter of the free space is {limit}; free space")
+            format!(
+                "needs {needs} ({blocks}) and a quarter of the free space is {limit}, the most that files take"
+            )
         })
     }
+}
+
+/// `request` without its export, where none of `points` has room for two sets of files: the path comes before what it is
+/// compared with.
+pub(super) fn within_room<'r>(request: &'r CheckRequest, points: &[GridPoint]) -> Cow<'r, CheckRequest> {
+    let fits = |request: &CheckRequest| {
+        let extent = TestFileExtent::new(request, points);
+        points.iter().any(|point| extent.refusal(*point).is_none())
+    };
+    if !matches!(request.export, Some(Ok(_))) || fits(request) {
+        return Cow::Borrowed(request);
+    }
+    let reason =
+        "the free space has room for the files of the mount, but not for those of its export beside them";
+    Cow::Owned(CheckRequest { export: Some(Err(reason.to_owned())), ..request.clone() })
 }
 
 /// The largest file where no point needs a larger one.

@@ -40,6 +40,7 @@ pub(crate) const INTERVAL_NS: Nanos = Nanos(100_000_000);
 /// Everything that is wrong with the request, at once: values out of range, a target that cannot be checked, no room
 /// for a test file, a budget below the path's own cells of the first loads.
 pub fn plan_check(request: &CheckRequest) -> Result<Plan, Vec<Problem>> {
+    let request = &*extent::within_room(request, &grid::points(request));
     let route = validate::validate(request)?;
     let budget = Budget::new(request);
     let whole = points(request, &route);

@@ -125,6 +125,6 @@ fn room(request: &CheckRequest, route: &CheckRoute) -> Result<(), Problem> {
         "target",
         format!("no point that can be measured: the last one {}", reason.unwrap_or_default()),
         format!("a file of {} or more, and loads that the engine supports", Bytes(smallest)),
-        "ask for smaller blocks or depths, or name another target",
+        "free some space, ask for smaller blocks or depths, or name another target",
     ))
 }

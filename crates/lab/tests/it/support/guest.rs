@@ -58,7 +58,9 @@ impl<'a> Guest<'a> {
         let stderr = read(&errors);
         let value: serde_json::Value = serde_json::from_str(&read(&json))
             .unwrap_or_else(|error| panic!("no JSON ({error}), exit code {exit_code}: {stderr}\n{said}"));
-        let summary = serde_json::from_value(value.clone()).unwrap();
+        let summary = serde_json::from_value(value.clone()).unwrap_or_else(|error| {
+            panic!("no summary ({error}), exit code {exit_code}: {value:#} {stderr}")
+        });
         let checked = Checked { json: value, summary, record, exit_code, stderr, wall_time };
         checked.print("mount");
         checked

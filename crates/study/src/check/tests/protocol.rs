@@ -106,6 +106,29 @@ fn a_mount_is_planned_beside_its_export_with_the_protocols_cuts() {
 }
 
 #[test]
+fn without_room_for_files_of_both_the_mount_is_measured_alone() {
+    let request = |free| CheckRequest {
+        path_kind: Some(PathKind::Nfs),
+        export: Some(Ok("nfs://storage/export".parse().unwrap())),
+        free_bytes: Some(Bytes(free)),
+        blocks: Some(vec![Bytes(MIB)]),
+        depths: Some(vec![4]),
+        ..roomy("/mnt/share")
+    };
+    // 64 MiB for 16 blocks of each of 4 requests, a quarter of the room at most.
+    assert!(!cut(&plan(&request(512 * MIB)), Cut::UserClient).is_empty());
+    let alone = plan(&request(300 * MIB));
+    assert!(cut(&alone, Cut::UserClient).is_empty() && !cut(&alone, Cut::Path).is_empty());
+    assert!(
+        alone.skipped.iter().any(|skip| skip.reason.contains("not for those of its export")),
+        "{:?}",
+        alone.skipped
+    );
+    let problems = plan_check(&request(200 * MIB)).unwrap_err();
+    assert!(problems[0].to_string().contains("a quarter of the free space is 50MiB"), "{}", problems[0]);
+}
+
+#[test]
 fn files_beside_a_mount_have_half_of_its_room() {
     let request = |export| CheckRequest {
         path_kind: Some(PathKind::Nfs),
