@@ -290,7 +290,10 @@ mod tests {
     #[test]
     fn interrupt_is_sigint_and_an_ended_process_takes_none() {
         let folder = tempfile::tempdir().unwrap();
-        let mut process = shell(folder.path(), "exec sleep 60");
+        // Whoever runs the tests in the background of a script has it ignored, which is inherited.
+        let script = "exec env --default-signal=INT sh -c 'echo up; exec sleep 60'";
+        let mut process = shell(folder.path(), script);
+        process.wait_for_line("up", SOON).unwrap();
         process.interrupt().unwrap();
         assert!(died_of(process.wait(SOON).unwrap(), 2));
         assert_eq!(process.interrupt().unwrap_err().kind(), LabErrorKind::Ended);
