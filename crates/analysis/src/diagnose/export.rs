@@ -6,13 +6,15 @@ use super::{RuleVerdict, drop_outranked_parts, rule_verdicts};
 use crate::case::Cases;
 use crate::method::export::{self, ExportLoad};
 use crate::text;
-use crate::thresholds::{
-    CONTRADICTION_RATIO, DOMINANT_RATIO, FULL_RATIO, INFERRED_CONFIDENCE, STRONG_GAIN_RATIO,
-};
+use crate::thresholds::{CONTRADICTION_RATIO, DOMINANT_RATIO, INFERRED_CONFIDENCE, STRONG_GAIN_RATIO};
 use crate::verdict::{Basis, Stance, UsedShare};
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
+
+/// From this share of what the export moves on, a mount is limited by what is full in front of both: the kernel's client,
+/// which takes the rest of the time, is cleared then.
+const FILLED_RATIO: f64 = 1.0 - DOMINANT_RATIO / 2.0;
 
 /// What the rules say of the export, for each load of the mount in front of it; empty for any other path.
 pub(super) fn verdicts(cases: &Cases<'_>) -> Vec<RuleVerdict> {
@@ -21,12 +23,16 @@ pub(super) fn verdicts(cases: &Cases<'_>) -> Vec<RuleVerdict> {
     let mut known = rule_verdicts(&Cases::of_run(&summary));
     drop_outranked_parts(&mut known);
     let of_load = |cell: &CellSummary| {
-        let load = export::beside(view, cell);
-        let of_export = |load: &ExportLoad<'_>| -> Vec<RuleVerdict> {
-            let own = known.iter().filter(|one| one.verdict.cell == load.cell.id);
-            own.filter_map(|one| for_mount(one, cell, load)).collect()
-        };
-        load.as_ref().map(of_export).unwrap_or_default()
+        let Some(load) = export::beside(view, cell) else { return Vec::new() };
+        let own: Vec<&RuleVerdict> = known.iter().filter(|one| one.verdict.cell == load.cell.id).collect();
+        let mut moved: Vec<RuleVerdict> = own.iter().filter_map(|one| for_mount(one, cell, &load)).collect();
+        // What ranks behind the export's limit is none of it, and so none of the mount's where that limit is not.
+        let limits = |one: &RuleVerdict| one.verdict.stance == Stance::Limits;
+        let limit_tier = own.iter().filter(|one| limits(one)).map(|one| one.verdict.tier).max();
+        for one in moved.iter_mut().filter(|one| limits(one) && Some(one.verdict.tier) < limit_tier) {
+            one.verdict.stance = Stance::Open;
+        }
+        moved
     };
     view.regimes().iter().flat_map(|regime| of_load(regime.cell)).collect()
 }
@@ -47,7 +53,7 @@ fn for_mount(known: &RuleVerdict, cell: &CellSummary, load: &ExportLoad<'_>) -> 
     let is_limit = verdict.stance == Stance::Limits;
     let (load_ratio, least) = match verdict.basis {
         Basis::Utilisation if is_limit && times > CONTRADICTION_RATIO => return None,
-        Basis::Utilisation => (verdict.load_ratio * times, FULL_RATIO * verdict.load_ratio.min(1.0)),
+        Basis::Utilisation => (verdict.load_ratio * times, FILLED_RATIO * verdict.load_ratio.min(1.0)),
         // What is left of a request without the part takes as long in front of both.
         _ if times > 1.0 => (1.0 - (1.0 - verdict.load_ratio) * times, DOMINANT_RATIO),
         _ => (verdict.load_ratio * times, DOMINANT_RATIO),

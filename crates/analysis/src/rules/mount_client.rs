@@ -145,6 +145,19 @@ mod tests {
     }
 
     #[test]
+    fn a_wire_that_is_full_without_the_kernels_client_limits_also_a_mount_that_does_not_quite_fill_it() {
+        let of =
+            |slower| named(&mounted(Mounted { slower, arrival: 1.05, ..Mounted::default() }), "bulk read");
+        assert_eq!(of(1.18), [Segment::NetworkBandwidth], "the client takes 15 %");
+        // What the full wire hides is not said of the mount either.
+        assert!(
+            !of(1.6).contains(&Segment::ServerCache) && !of(1.6).contains(&Segment::NetworkBandwidth),
+            "{:?}",
+            of(1.6)
+        );
+    }
+
+    #[test]
     fn of_a_mount_that_is_faster_only_what_is_slower_still_is_named() {
         let device = |hot| mounted(Mounted { slower: 0.75, hot, ..Mounted::default() });
         let (slow, quick) = (device(5.0), device(2.1));
