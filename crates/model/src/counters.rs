@@ -57,7 +57,8 @@ pub struct CounterSample {
     pub disks: Vec<DiskCounters>,
     /// Network interfaces.
     pub nics: Vec<NicCounters>,
-    /// TCP connections of the load, summed; `None` without any.
+    /// TCP connections of the load, summed, or those by which the kernel or a daemon reaches the server of its files; `None`
+    /// without any.
     pub tcp: Option<TcpCounters>,
     /// Memory of the machine; `None` where it could not be read.
     pub memory: Option<MemoryCounters>,
@@ -314,7 +315,7 @@ pub struct NicCounters {
     pub send_drop_count: u64,
 }
 
-/// `TCP_INFO` of the load's connections, summed over them unless said otherwise.
+/// `TCP_INFO` of connections, summed over them unless said otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TcpCounters {
     /// When they were read, on the clock of the load; the mean over connections, 0 where it is not known.

@@ -145,6 +145,14 @@ pub struct MountFacts {
     pub read_only: bool,
 }
 
+impl MountFacts {
+    /// The value of the mount option of this name.
+    #[must_use]
+    pub fn option(&self, name: &str) -> Option<&str> {
+        self.options.iter().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
+    }
+}
+
 /// An NFS mount.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NfsFacts {

@@ -4,8 +4,7 @@
 //! `/proc` and `/sys` below a [`Root`], so that a recorded tree of another machine is read by the same code as the
 //! running one. What cannot be read stays `None` and is listed for people; nothing is guessed.
 //!
-//! Not here: the clock (times are passed in), any judgement of the facts (`analysis`), and TCP counters, which need
-//! the load's own sockets.
+//! Not here: the clock (times are passed in), any judgement of the facts (`analysis`), and TCP counters (`run`).
 #![forbid(unsafe_code)]
 
 mod block_device;
@@ -17,9 +16,12 @@ pub mod inventory;
 mod mounts;
 mod parse;
 mod root;
+mod sockets;
 mod unknown;
 
 pub use block_device::{DeviceState, block_device};
+pub use counters::with_descendants;
 pub use error::{ProbeError, ProbeErrorKind, Result};
 pub use fuse::fuse_daemon;
 pub use root::Root;
+pub use sockets::{all_socket_inodes, socket_inodes};

@@ -1,6 +1,7 @@
 //! The counters of the client's role, from `probe`.
 
 use crate::link::CounterSource;
+use crate::path_connections::{PathConnections, PathPeers};
 use narrows_model::{CounterSample, Nanos, Role};
 use narrows_probe::Root;
 use narrows_probe::counters::{CounterReader, CounterScope};
@@ -12,6 +13,7 @@ pub struct ClientCounters {
     path_pids: Option<Vec<u32>>,
     nfs_mounts: Vec<String>,
     daemon: Option<u32>,
+    connections: Option<PathConnections>,
     child_pids: Vec<u32>,
     reader: CounterReader,
 }
@@ -22,7 +24,15 @@ impl ClientCounters {
     #[must_use]
     pub fn new(devices: Vec<String>, path_pids: Option<Vec<u32>>) -> Self {
         let reader = open(&devices, path_pids.as_ref(), &[]);
-        Self { devices, path_pids, nfs_mounts: Vec::new(), daemon: None, child_pids: Vec::new(), reader }
+        Self {
+            devices,
+            path_pids,
+            nfs_mounts: Vec::new(),
+            daemon: None,
+            connections: None,
+            child_pids: Vec::new(),
+            reader,
+        }
     }
 
     /// The same counters, and those of the NFS mounts at these points.
@@ -37,6 +47,12 @@ impl ClientCounters {
     pub fn with_daemon(mut self, pid: Option<u32>) -> Self {
         self.reader = self.reader.with_daemon(&Root::system(), pid);
         Self { daemon: pid, ..self }
+    }
+
+    /// The same counters, and those of the TCP connections by which the path reaches these.
+    #[must_use]
+    pub fn with_connections(self, peers: &PathPeers) -> Self {
+        Self { connections: peers.open(), ..self }
     }
 }
 
@@ -55,6 +71,7 @@ impl CounterSource for ClientCounters {
             let reader = reader.with_nfs_mounts(&Root::system(), &self.nfs_mounts);
             self.reader = reader.with_daemon(&Root::system(), self.daemon);
         }
-        Some(self.reader.read(at_ns.0))
+        let tcp = self.connections.as_mut().and_then(|connections| connections.read(at_ns));
+        Some(CounterSample { tcp, ..self.reader.read(at_ns.0) })
     }
 }

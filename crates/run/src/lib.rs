@@ -17,6 +17,7 @@ mod group;
 pub mod link;
 mod object_kinds;
 mod pace;
+mod path_connections;
 pub mod peer_monitor;
 pub mod prepare;
 mod recorder;
@@ -38,6 +39,7 @@ pub use execute::{RunOutput, clean_up, clean_up_within, execute, run_cell, run_c
 pub use gather::merge_outputs;
 pub use link::{CounterSource, NoCounters, OptionalServer, ServerLink, StoredObjects};
 pub use narrows_engines::stop::{self, StopFlag, StopRequest};
+pub use path_connections::PathPeers;
 pub use peer_monitor::{PeerLoss, PeerMonitor};
 pub use prepare::PreparedObjects;
 pub use servers::{Servers, store_free_bytes};

@@ -10,11 +10,12 @@ use crate::prepare::{ObjectPrepareContext, PrepareContext, PrepareLimit, object_
 use crate::site::CellSite;
 use crate::stop::StopFlag;
 use narrows_engines::Clock;
+use narrows_model::counters::TcpCounters;
 use narrows_model::event::Phase;
 use narrows_model::fault::{ErrorCount, merge_errors};
 use narrows_model::trial::{CounterPair, IntervalSample};
 use narrows_model::workload::CacheState;
-use narrows_model::{Bytes, Cell, CounterSample, Event, Nanos, Sink, SinkError};
+use narrows_model::{Bytes, Cell, CounterSample, Event, Nanos, Role, Sink, SinkError};
 use std::sync::Arc;
 
 /// Time between "all are ready" and the start of load: the message to the slowest client takes less.
@@ -342,10 +343,18 @@ impl TrialHooks for TrialObserver<'_> {
     }
 }
 
-/// Puts the workers' `TCP_INFO` into the client's counters.
+/// Puts the workers' `TCP_INFO` into the client's counters. Without any, connections of the path that moved nothing were not
+/// used by the load.
 fn with_tcp(mut pairs: Vec<CounterPair>, clients: &[ClientOutput]) -> Vec<CounterPair> {
+    let is_idle = |pair: &CounterPair| {
+        let moved = |tcp: &TcpCounters| tcp.acked_bytes.saturating_add(tcp.received_bytes);
+        pair.before.tcp.as_ref().map(moved) == pair.after.tcp.as_ref().map(moved)
+    };
+    for pair in pairs.iter_mut().filter(|pair| pair.before.role == Role::Client && is_idle(pair)) {
+        (pair.before.tcp, pair.after.tcp) = (None, None);
+    }
     if let (Some((before, after)), Some(pair)) =
-        (tcp_sums(clients), pairs.iter_mut().find(|pair| pair.before.role == narrows_model::Role::Client))
+        (tcp_sums(clients), pairs.iter_mut().find(|pair| pair.before.role == Role::Client))
     {
         pair.before.tcp = Some(before);
         pair.after.tcp = Some(after);

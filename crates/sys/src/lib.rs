@@ -26,6 +26,7 @@ pub mod return_stack;
 pub mod ring;
 pub mod signals;
 pub mod stdio;
+pub mod tcp_diag;
 pub mod tcp_info;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -1,6 +1,6 @@
 //! What the kernel knows of one TCP connection: the counters that distinguish wire, sender, receiver and application.
 //!
-//! It reads one socket of the caller; finding sockets of other processes is not done here.
+//! It reads one socket of the caller; those of other processes are [`crate::tcp_diag`]'s.
 
 use std::mem::{offset_of, size_of};
 use std::os::fd::{AsFd, AsRawFd};
@@ -143,6 +143,15 @@ impl TcpInfo {
             return Err(SysErrno::last().during("read TCP_INFO of", format_args!("descriptor {fd}")));
         }
         Ok(Self::from_kernel(&raw, usize::try_from(length).unwrap_or(0)))
+    }
+
+    /// The counters in a `struct tcp_info` that the kernel sent, of any version.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
+        let mut raw = KernelTcpInfo::default();
+        let length = bytes.len().min(size_of::<KernelTcpInfo>());
+        // SAFETY: both are valid for `length` bytes and do not overlap, and every bit pattern is a valid `KernelTcpInfo`.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), (&raw mut raw).cast::<u8>(), length) };
+        Self::from_kernel(&raw, length)
     }
 
     /// Reads the answer of a kernel that filled in `answered_bytes` of the structure.

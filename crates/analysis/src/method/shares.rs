@@ -22,6 +22,9 @@ use narrows_model::{Cut, Segment};
 const DAEMON_TIME: &str =
     "the load waited for the process that serves the file system (FUSE), and for what it waits for,";
 
+/// What requests to a mount of another machine wait for, however fast that is.
+const NETWORK_TIME: &str = "the load waited for round trips of the network behind the mount";
+
 /// What the load's threads, or those that they waited for, waited for.
 const OTHERS_TIME: &str = "other programs used the CPUs that the load was ready for";
 
@@ -123,6 +126,8 @@ fn in_series(view: &SummaryView<'_>, cell: &CellSummary, shares: &TimeShares) ->
         device,
         "the load waited while the device served requests",
     ));
+    let network = shares.network_ratio.unwrap_or(0.0);
+    parts.extend(part(Segment::NetworkLatency, network, NETWORK_TIME));
     if is_behind_daemon(&view.summary.hosts, cell) {
         // A request is in the daemon's hands from the call until its answer.
         parts.extend(part(Segment::ClientDaemon, shares.other_ratio, DAEMON_TIME));
@@ -166,6 +171,9 @@ fn part(segment: Segment, share: f64, what: &'static str) -> Option<TimePart> {
             "time of the load's threads without that on a CPU and that of the device",
             "grep fuse /proc/mounts; top -H",
         ),
+        Segment::NetworkLatency => {
+            ("smallest round trip of the connections of the mount (TCP_INFO)", "ss -ti; ping SERVER")
+        }
         segment if segment.is_within(Segment::Device) => {
             ("time with a request in flight at the device (/proc/diskstats)", "iostat -x 1")
         }

@@ -23,7 +23,9 @@ pub(super) static RULE: Rule = Rule {
                  on a CPU of a load through the page cache is the copies' as far as the cut memory-copy takes it for as \
                  many bytes, and the file system's (with the system calls) for the rest; past the page cache it is the \
                  client's CPU. Behind a daemon on this machine (FUSE) the time that nothing else explains is the \
-                 daemon's, with what that waits for and the device of a folder that it passes on does not explain. On a file \
+                 daemon's, with what that waits for and the device of a folder that it passes on does not explain. Behind a mount of \
+                 another machine, and behind a daemon with connections to one, the smallest round trip of these connections \
+                 (TCP_INFO) is the network's latency, as far as they moved the load's bytes. On a file \
                  system in memory the threads of several workers have nothing to be blocked on but its locks, and that time is the file system's, or \
                  other programs' as far as threads that were not blocked waited for these. Each part of 30 % or more is named with its share and the most that its removal gains. \
                  Nothing is named where more than a fifth of the time is explained by none of them. The device is its \
@@ -252,6 +254,14 @@ mod tests {
     fn what_neither_the_cpu_nor_the_device_explains_behind_fuse_is_its_daemons() {
         assert_eq!(named(&behind_a_daemon(0.15, None), "bulk"), [Segment::ClientDaemon]);
         assert_eq!(named(&behind_a_daemon(0.1, Some(0.85)), "bulk"), [Segment::Device]);
+        // Of the same time what the network behind the daemon takes is not its own.
+        let mut far = behind_a_daemon(0.1, None);
+        for cell in far.cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
+            let shares = cell.time_shares.as_mut().unwrap();
+            (shares.network_ratio, shares.other_ratio) = (Some(0.75), 0.15);
+        }
+        far.diagnosis = crate::diagnose(&far);
+        assert_eq!(named(&far, "bulk"), [Segment::NetworkLatency], "{:#?}", far.diagnosis.limiting);
         // A folder given from where the command ran is behind it too.
         let mut here = behind_a_daemon(0.15, None);
         for cell in here.cells.iter_mut().filter(|cell| cell.target.is_storage()) {

@@ -20,11 +20,15 @@ pub(super) struct Traffic {
     pub wire_by_interfaces: bool,
 }
 
+/// From this share of the application's bytes on, those on a daemon's connections are its data.
+const DAEMON_DATA_RATIO: f64 = 0.1;
+
 /// The byte triangle and what follows from it.
 pub(super) fn traffic(data: &CellData, machines: &Machines<'_>) -> Traffic {
     let op = data.cell.workload.op;
     let application = application(data);
-    let connections = wire(data, op);
+    let connections =
+        wire(data, op).filter(|(bytes, _)| !is_behind_daemon(machines) || is_data(*bytes, application));
     let interfaces = if connections.is_none() { interfaces(data, machines) } else { None };
     let wire = connections.map(|(bytes, _)| bytes).or(interfaces);
     let device = device(data, machines);
@@ -176,6 +180,16 @@ fn is_path(cut: Cut) -> bool {
 
 fn is_remote(path: &PathFacts) -> bool {
     matches!(path.kind, PathKind::Nfs | PathKind::OtherNetwork)
+}
+
+fn is_behind_daemon(machines: &Machines<'_>) -> bool {
+    machines.client.path.as_ref().is_some_and(|path| path.kind == PathKind::Fuse)
+}
+
+/// Whether so many bytes on the connections of a daemon (FUSE) are the load's data: one that serves a folder of this machine may
+/// have connections for something else.
+fn is_data(bytes: Bytes, application: Bytes) -> bool {
+    bytes.as_f64() >= application.as_f64() * DAEMON_DATA_RATIO
 }
 
 /// Share of the application's reads that neither the wire nor the device transferred.

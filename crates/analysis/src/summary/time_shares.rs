@@ -26,7 +26,8 @@ pub(super) fn of_cell(cell: &CellSummary) -> Option<TimeShares> {
     let throttled_ratio = take(cpu.throttled_s.and_then(|throttled_s| ratio(throttled_s, window_s)));
     let device_ratio = take(cell.device_busy_ratio.filter(|_| is_local(&cell.target)));
     let travel = TravelTime::of_cell(cell);
-    let network_ratio = take(travel.and_then(|travel| ratio(travel.whole_s(), time_per_op_s(cell)?)));
+    let travel_s = travel.map(|travel| travel.whole_s() * crossed_ratio(cell));
+    let network_ratio = take(travel_s.and_then(|travel_s| ratio(travel_s, time_per_op_s(cell)?)));
     let flush_s = cell.metrics.iter().find(|metric| metric.id == DEVICE_FLUSH_S).map(|metric| metric.value);
     let flushing = flush_s.and_then(|flush_s| ratio(flush_s, window_s));
     Some(TimeShares {
@@ -86,6 +87,16 @@ fn cpu_shares(cpu: &RoleCpu) -> (f64, Option<f64>) {
     }
 }
 
+/// The share of a cell's requests that crossed the network: all of a load with connections of its own; of files those that no
+/// cache of this machine served, by the bytes that the connections of the mount or its daemon moved.
+fn crossed_ratio(cell: &CellSummary) -> f64 {
+    if !is_local(&cell.target) {
+        return 1.0;
+    }
+    let crossed = cell.bytes.wire.and_then(|wire| ratio(wire.as_f64(), cell.bytes.application.as_f64()));
+    crossed.map_or(0.0, |share| share.min(1.0))
+}
+
 /// Whether the device under a target is this machine's, so that the load's threads wait for it.
 fn is_local(target: &Target) -> bool {
     target
@@ -131,6 +142,25 @@ mod tests {
         assert!(near(shares.cpu_user_ratio, 0.05) && near(shares.cpu_kernel_ratio, 0.15), "{shares:?}");
         assert!(near(shares.cpu_wait_ratio.unwrap(), 0.1) && near(shares.device_ratio.unwrap(), 0.6));
         assert!(near(shares.other_ratio, 0.1) && near(sum(&shares), 1.0), "{shares:?}");
+    }
+
+    #[test]
+    fn behind_a_mount_a_request_waits_for_a_round_trip_as_far_as_the_mount_moved_its_bytes() {
+        let share = |wire: Option<u64>| {
+            let mut cell = CellSummary { device_busy_ratio: None, rtt_min_ns: Some(Nanos(1)), ..cell() };
+            let request_s = time_per_op_s(&cell).unwrap();
+            cell.rtt_min_ns = Some(Nanos::from_secs_f64(request_s * 0.5));
+            cell.bytes.wire =
+                wire.map(|percent| narrows_model::Bytes(cell.bytes.application.0 / 100 * percent));
+            of_cell(&cell).unwrap().network_ratio.unwrap()
+        };
+        assert!(
+            (share(Some(100)) - 0.5).abs() < 1e-3 && (share(Some(40)) - 0.2).abs() < 1e-3,
+            "{}",
+            share(Some(40))
+        );
+        assert!(near(share(None), 0.0), "no connection moved its bytes");
+        assert!(share(Some(300)) <= 0.5 + 1e-6, "headers and read-ahead are no more requests");
     }
 
     #[test]

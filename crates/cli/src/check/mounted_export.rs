@@ -6,7 +6,7 @@
 use crate::exit::CommandFailure;
 use crate::measurement;
 use narrows_engines::{Clock, OwnPlace, PlaceFound};
-use narrows_model::inventory::{MountFacts, NfsFacts, PathFacts};
+use narrows_model::inventory::{NfsFacts, PathFacts};
 use narrows_model::{EngineId, NfsAddress, Target};
 use std::path::Path;
 use std::sync::Arc;
@@ -83,12 +83,12 @@ fn address(path: &PathFacts, nfs: &NfsFacts) -> Result<NfsAddress, String> {
     if let Some(transport) = nfs.transport.as_deref().filter(|transport| !transport.starts_with("tcp")) {
         return Err(format!("the mount is over {transport}, and narrows's own NFS client speaks TCP"));
     }
-    if let Some(security) = option(mount, "sec").filter(|security| security.starts_with("krb5")) {
+    if let Some(security) = mount.option("sec").filter(|security| security.starts_with("krb5")) {
         return Err(format!(
             "the mount is secured by Kerberos (sec={security}), which narrows's own NFS client does not speak"
         ));
     }
-    if let Some(security) = option(mount, "xprtsec").filter(|security| *security != "none") {
+    if let Some(security) = mount.option("xprtsec").filter(|security| *security != "none") {
         return Err(format!(
             "the mount is encrypted (xprtsec={security}), which narrows's own NFS client does not speak"
         ));
@@ -100,9 +100,9 @@ fn address(path: &PathFacts, nfs: &NfsFacts) -> Result<NfsAddress, String> {
         let whole = if whole.is_empty() { "/" } else { whole };
         return Err(format!("the export `{whole}` is no path that narrows's own NFS client can be given"));
     }
-    let port = |name| option(mount, name).and_then(|port| port.parse().ok()).filter(|port| *port > 0);
+    let port = |name| mount.option(name).and_then(|port| port.parse().ok()).filter(|port| *port > 0);
     // The port of a MOUNT service over UDP says nothing of the one over TCP.
-    let is_udp = option(mount, "mountproto").is_some_and(|transport| transport.starts_with("udp"));
+    let is_udp = mount.option("mountproto").is_some_and(|transport| transport.starts_with("udp"));
     let host = nfs.address.as_ref().unwrap_or(&nfs.server);
     let bare = host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(host);
     Ok(NfsAddress {
@@ -115,14 +115,10 @@ fn address(path: &PathFacts, nfs: &NfsFacts) -> Result<NfsAddress, String> {
     })
 }
 
-fn option<'m>(mount: &'m MountFacts, name: &str) -> Option<&'m str> {
-    mount.options.iter().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use narrows_model::inventory::PathKind;
+    use narrows_model::inventory::{MountFacts, PathKind};
 
     fn path(folder: &str, options: &[&str]) -> PathFacts {
         PathFacts {

@@ -14,9 +14,10 @@ use narrows_model::inventory::PathKind;
 use narrows_model::{Event, Inventory, Nanos, Plan, Sink, SinkError, Summary};
 use narrows_record::Writer;
 use narrows_run::{
-    CellSite, ClientCounters, OptionalServer, PeerLoss, PeerMonitor, ProcessCoordinator, RunOutput,
-    ServerLink, clean_up_within, execute,
+    CellSite, ClientCounters, OptionalServer, PathPeers, PeerLoss, PeerMonitor, ProcessCoordinator,
+    RunOutput, ServerLink, clean_up_within, execute,
 };
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// A load about to be put on.
@@ -238,6 +239,10 @@ impl RunExecutor<'_> {
         ClientCounters::new(self.spec.devices.clone(), path_pids)
             .with_nfs_mounts(nfs_mounts(self.spec.inventory))
             .with_daemon(daemon)
+            .with_connections(&PathPeers {
+                servers_of_kernel: servers_of_mounts(self.spec.inventory),
+                daemon_pid: daemon,
+            })
     }
 
     fn site(&self, plan: &Plan) -> Result<CellSite, CommandFailure> {
@@ -274,6 +279,12 @@ fn daemon(inventory: &Inventory) -> Option<u32> {
     devices.dedup();
     let [device] = devices.as_slice() else { return None };
     narrows_probe::fuse_daemon(&narrows_probe::Root::system(), device)
+}
+
+/// The ends of the servers that the kernel has mounted the paths from, where it says their addresses.
+fn servers_of_mounts(inventory: &Inventory) -> Vec<SocketAddr> {
+    let paths = inventory.path.iter().chain(&inventory.more_paths);
+    paths.filter_map(narrows_probe::inventory::mount_server).collect()
 }
 
 /// Where the NFS mounts of the paths are, each once.

@@ -46,11 +46,13 @@ impl ConnectionLocality {
         let local = address(rustix::net::getsockname(&socket).ok());
         let remote = address(rustix::net::getpeername(&socket).ok().flatten());
         let ends = local.zip(remote).map(|(local, remote)| (local.ip(), remote.ip()));
-        if ends.is_some_and(|(local, remote)| is_one_host(local, remote)) {
-            Self::OneHost
-        } else {
-            Self::TwoHosts
-        }
+        ends.map_or(Self::TwoHosts, |(local, remote)| Self::from_addresses(local, remote))
+    }
+
+    /// Where two ends with these addresses are.
+    #[must_use]
+    pub fn from_addresses(local: IpAddr, remote: IpAddr) -> Self {
+        if is_one_host(local, remote) { Self::OneHost } else { Self::TwoHosts }
     }
 }
 
@@ -60,12 +62,17 @@ impl ConnectionLocality {
 /// One system call, of a microsecond.
 #[must_use]
 pub fn tcp_counters(socket: impl AsFd, ends: ConnectionLocality) -> Option<TcpCounters> {
-    let now = TcpInfo::read(&socket).ok()?;
+    Some(counters_of(&TcpInfo::read(&socket).ok()?, ends))
+}
+
+/// The counters in one reading of a connection whose ends are there.
+#[must_use]
+pub fn counters_of(now: &TcpInfo, ends: ConnectionLocality) -> TcpCounters {
     let micros = |value: u64| Nanos(value.saturating_mul(1000));
     let (acked, received) = (now.bytes_acked.unwrap_or(0), now.bytes_received.unwrap_or(0));
     let loopback = ends == ConnectionLocality::OneHost;
     let times = |value: Option<u64>| micros(value.filter(|_| !loopback).unwrap_or(0));
-    Some(TcpCounters {
+    TcpCounters {
         // Whoever reads knows the time.
         at_ns: Nanos(0),
         connection_count: 1,
@@ -82,7 +89,7 @@ pub fn tcp_counters(socket: impl AsFd, ends: ConnectionLocality) -> Option<TcpCo
         busy_ns: times(now.busy_time_us),
         receive_window_limited_ns: times(now.rwnd_limited_us),
         send_buffer_limited_ns: times(now.sndbuf_limited_us),
-    })
+    }
 }
 
 /// Whether two addresses of a connection's ends are those of one host.

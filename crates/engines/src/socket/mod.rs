@@ -7,6 +7,6 @@ mod facts;
 mod waits;
 
 pub(crate) use data_socket::{DataSocket, LONG_NS, WaitMode};
-pub use facts::{ConnectionLocality, connection_facts, tcp_counters};
+pub use facts::{ConnectionLocality, connection_facts, counters_of, tcp_counters};
 pub(crate) use waits::{SOCKETS_MAX, poll_socket, wait_for_any};
 pub use waits::{SocketWaits, Waited};

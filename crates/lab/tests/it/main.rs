@@ -13,6 +13,7 @@ mod cleanup;
 mod device_claims;
 mod disks;
 mod fidelity;
+mod gluster;
 mod ioperf_counts;
 mod iozone_counts;
 mod iscsi;

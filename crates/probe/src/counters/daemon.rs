@@ -45,8 +45,9 @@ impl Daemon {
     }
 }
 
-/// The process and its descendants, at most so many.
-fn with_descendants(root: &Root, pid: u32) -> Vec<u32> {
+/// The process and its descendants, at most 64.
+#[must_use]
+pub fn with_descendants(root: &Root, pid: u32) -> Vec<u32> {
     let pids = root.names("/proc").unwrap_or_default();
     let parents: BTreeMap<u32, u64> = pids
         .iter()

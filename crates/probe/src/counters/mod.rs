@@ -38,6 +38,7 @@ use programs::Programs;
 use ring_threads::RingThreads;
 use threads::Threads;
 
+pub use daemon::with_descendants;
 pub use threads::note_ending_thread;
 
 /// What a [`CounterReader`] counts besides the whole machine.
@@ -138,7 +139,7 @@ impl CounterReader {
     ///
     /// # Shape
     /// What could not be read is `None` or empty, and listed by [`CounterReader::unknown`]. `tcp` is always `None`: the
-    /// caller owns the sockets. Process CPU never decreases, even when a process ends. Host CPU is the whole machine's,
+    /// caller knows the sockets. Process CPU never decreases, even when a process ends. Host CPU is the whole machine's,
     /// even when read inside a control group or a container; its idle and iowait can decrease by a tick. The control
     /// group at the root of a hierarchy is the whole machine too. Interfaces are those of this process's network
     /// namespace.

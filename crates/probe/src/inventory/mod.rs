@@ -12,9 +12,11 @@ mod nfs;
 mod nic;
 mod overlay;
 mod queue;
+mod server;
 mod throttle;
 
 pub use cpu_cache::{CpuCache, largest_cpu_cache};
+pub use server::mount_server;
 
 use std::path::Path;
 

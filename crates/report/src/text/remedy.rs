@@ -34,7 +34,7 @@ fn by_segment(segment: Segment) -> &'static str {
         }
         Segment::ClientConnection => "more connections, or larger socket buffers",
         Segment::ClientDaemon => {
-            "look for a rate limit or waits of that process, or use the folder that it serves"
+            "look for a rate limit or waits of that process; measure what it serves without it"
         }
         Segment::ClientFilesystem => "larger requests, or past the page cache (O_DIRECT)",
         Segment::ServerCommit => {

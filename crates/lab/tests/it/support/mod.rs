@@ -4,6 +4,7 @@ pub(crate) mod apart;
 pub(crate) mod check;
 pub(crate) mod fuse;
 pub(crate) mod ganesha;
+pub(crate) mod gluster;
 pub(crate) mod guest;
 pub(crate) mod ledger;
 pub(crate) mod loop_device;
@@ -46,6 +47,11 @@ pub(crate) fn lab_with_nfs() -> Option<Lab> {
 /// A lab that can have an NFS server and a guest that mounts its export; or nothing, as [`lab`].
 pub(crate) fn lab_with_guests() -> Option<Lab> {
     lab_with(&["ganesha.nfsd", "rpcbind", "linux.uml", "modprobe"])
+}
+
+/// A lab that can have a GlusterFS volume and mount it; or nothing, as [`lab_with_disks`].
+pub(crate) fn lab_with_gluster() -> Option<Lab> {
+    lab_with(&["glusterd", "gluster", "glusterfs"]).filter(|_| narrows_lab::disks_available().is_ok())
 }
 
 /// A lab that can have an iSCSI target; or nothing, as [`lab`].
