@@ -73,6 +73,8 @@ impl Cluster {
         fn below(folder: &std::path::Path) -> u64 {
             let Ok(entries) = fs::read_dir(folder) else { return 0 };
             let size = |entry: fs::DirEntry| match entry.file_type().unwrap() {
+                // Each file has a second name there.
+                _ if entry.file_name() == ".glusterfs" => 0,
                 kind if kind.is_dir() => below(&entry.path()),
                 kind if kind.is_file() => entry.metadata().unwrap().len(),
                 _ => 0,
@@ -83,8 +85,9 @@ impl Cluster {
     }
 }
 
-/// Writes of 128 KiB past the page caches of client and servers, by this many workers.
-fn direct_writes(target: &std::path::Path, workers: u32) -> String {
+/// Writes of 128 KiB past the page caches of client and servers, by this many clients, each with a file of its own: FUSE lets one such
+/// write of a file pass at a time.
+fn direct_writes(target: &std::path::Path, clients: u32) -> String {
     format!(
         r#"
 title = "direct writes"
@@ -94,10 +97,10 @@ seconds = 20
 [workload]
 op = "write"
 block = "128KiB"
-file = "32MiB"
+file = "16MiB"
 order = "random_with_replacement"
 access = "direct"
-workers = {workers}
+clients = {clients}
 
 [stop]
 warm_up = "500ms"
@@ -123,7 +126,8 @@ fn a_volume_moves_what_its_bricks_move_together_by_its_layout() {
         let layouts = [
             (Layout::Distributed, BRICKS, 4.0, 1.0),
             (Layout::Replicated, BRICKS, 2.0, 2.0),
-            (Layout::Dispersed, 3, 2.0, 1.5),
+            // Each write is one on every brick, however small.
+            (Layout::Dispersed, 3, 1.0, 1.5),
         ];
         for (layout, bricks, disks, copies) in layouts {
             let (_volume, mount) = cluster.volume(layout, bricks);

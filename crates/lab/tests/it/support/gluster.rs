@@ -24,10 +24,6 @@ const DAEMON_OPTIONS: &str = "volume management
     option max-port 60999
 end-volume
 ";
-/// Asks the daemon until it answers, ten seconds at most.
-const ANSWERS: &str =
-    "for step in $(seq 100); do gluster --mode=script volume list && exit 0; sleep 0.1; done; exit 1";
-
 /// How a volume spreads its files over bricks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Layout {
@@ -147,8 +143,11 @@ fn start_daemon(lab: &Lab, host: &Host) -> LabProcess {
         options.display()
     ));
     let daemon = lab.start(&format!("glusterd-{}", host.index()), command).unwrap();
-    let answered = entered(&daemon, &["sh", "-c", ANSWERS]).output().unwrap();
-    assert!(answered.status.success(), "no answer: {}", String::from_utf8_lossy(&answered.stderr));
+    // Until it has namespaces of its own, and listens, each look enters anew.
+    wait_until(|| {
+        let answer = entered(&daemon, &["gluster", "--mode=script", "volume", "list"]).output();
+        answer.unwrap().status.success()
+    });
     daemon
 }
 
