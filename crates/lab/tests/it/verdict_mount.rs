@@ -44,7 +44,8 @@ fn a_link_of_100_mbit_behind_a_mount_is_named_and_not_the_kernels_client() {
         checked.assert_only("bulk", &[Segment::NetworkBandwidth]);
         let payload = lab.host(2).unwrap().payload_bytes_per_s(100_000_000);
         let path = checked.path_cell(Op::Read, 1 << 20, 4);
-        assert_within(path.rate_bytes_per_s.unwrap().0, payload, 0.15);
+        // The guest's client, which has one CPU, does not always keep the link full.
+        assert_within(path.rate_bytes_per_s.unwrap().0, payload, 0.25);
         let calls = &path.nfs_mounts[0].procedures;
         assert!(calls.iter().any(|one| one.procedure == "READ" && one.call_count > 0), "{calls:?}");
     });
