@@ -346,18 +346,17 @@ impl TrialHooks for TrialObserver<'_> {
 /// Puts the workers' `TCP_INFO` into the client's counters. Without any, connections of the path that moved nothing were not
 /// used by the load.
 fn with_tcp(mut pairs: Vec<CounterPair>, clients: &[ClientOutput]) -> Vec<CounterPair> {
-    let is_idle = |pair: &CounterPair| {
-        let moved = |tcp: &TcpCounters| tcp.acked_bytes.saturating_add(tcp.received_bytes);
-        pair.before.tcp.as_ref().map(moved) == pair.after.tcp.as_ref().map(moved)
-    };
-    for pair in pairs.iter_mut().filter(|pair| pair.before.role == Role::Client && is_idle(pair)) {
-        (pair.before.tcp, pair.after.tcp) = (None, None);
-    }
-    if let (Some((before, after)), Some(pair)) =
-        (tcp_sums(clients), pairs.iter_mut().find(|pair| pair.before.role == Role::Client))
+    let moved = |tcp: &TcpCounters| tcp.acked_bytes.saturating_add(tcp.received_bytes);
+    if let Some(CounterPair { before, after }) =
+        pairs.iter_mut().find(|pair| pair.before.role == Role::Client)
     {
-        pair.before.tcp = Some(before);
-        pair.after.tcp = Some(after);
+        match tcp_sums(clients) {
+            Some((first, last)) => (before.tcp, after.tcp) = (Some(first), Some(last)),
+            None if before.tcp.as_ref().map(moved) == after.tcp.as_ref().map(moved) => {
+                (before.tcp, after.tcp) = (None, None);
+            }
+            None => {}
+        }
     }
     pairs
 }

@@ -34,6 +34,11 @@ const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8;
 const HEADER_BYTES: usize = 16;
 /// `struct inet_diag_sockid`.
 const ID_BYTES: usize = 48;
+/// A `struct inet_diag_req_v2` with its header.
+const REQUEST_BYTES: u32 = 72;
+/// Extensions of a request: none, and the counters.
+const WITHOUT_INFO: u8 = 0;
+const WITH_INFO: u8 = 1 << (INET_DIAG_INFO - 1);
 /// `struct inet_diag_msg`, after its header.
 const MESSAGE_BYTES: usize = 72;
 /// The id in an `inet_diag_msg` is after family, state, timer and retransmissions.
@@ -59,8 +64,6 @@ pub struct TcpConnection {
     pub remote: SocketAddr,
     /// The inode by which descriptors name it (`socket:[INODE]`); 0 where no process has it.
     pub inode: u32,
-    /// Its counters; `None` where the kernel does not report them.
-    pub info: Option<TcpInfo>,
 }
 
 /// Asks the kernel for connections.
@@ -86,7 +89,7 @@ impl TcpDiag {
         Ok(Self { socket, buffer: vec![0; BUFFER_BYTES], sequence: 0 })
     }
 
-    /// All TCP connections of this network namespace that can move data.
+    /// All TCP connections of this network namespace that can move data, without their counters.
     ///
     /// # Errors
     /// What the kernel answers; no answer within a second is `Retry`.
@@ -97,8 +100,9 @@ impl TcpDiag {
         let mut found = Vec::new();
         for family in [FAMILY_V4, FAMILY_V6] {
             let any = TcpConnectionId { family, raw: [0; ID_BYTES] };
-            self.ask(any, NLM_F_DUMP).map_err(listing_failed)?;
-            while !self.receive(&mut found).map_err(listing_failed)? {}
+            self.ask(any, NLM_F_DUMP, WITHOUT_INFO).map_err(listing_failed)?;
+            let mut add = |body: &[u8]| found.extend(connection(body));
+            while !self.receive(&mut add).map_err(listing_failed)? {}
         }
         Ok(found)
     }
@@ -109,33 +113,37 @@ impl TcpDiag {
     /// As [`TcpDiag::connections`].
     pub fn info(&mut self, id: TcpConnectionId) -> Result<Option<TcpInfo>> {
         let failed = |errno: SysErrno| errno.during("read", "the counters of a TCP connection");
-        let mut found = Vec::new();
-        self.ask(id, 0).map_err(failed)?;
-        match self.receive(&mut found) {
-            Ok(_) => Ok(found.first().and_then(|connection| connection.info)),
-            Err(errno) if errno == SysErrno::from(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(failed(errno)),
+        let mut found = None;
+        self.ask(id, 0, WITH_INFO).map_err(failed)?;
+        let mut keep = |body: &[u8]| found = info(body);
+        loop {
+            match self.receive(&mut keep) {
+                Ok(true) => return Ok(found),
+                Ok(false) => {}
+                Err(errno) if errno == SysErrno::from(Errno::NOENT) => return Ok(None),
+                Err(errno) => return Err(failed(errno)),
+            }
         }
     }
 
-    fn ask(&mut self, id: TcpConnectionId, flags: u16) -> std::result::Result<(), SysErrno> {
+    fn ask(&mut self, id: TcpConnectionId, flags: u16, extensions: u8) -> std::result::Result<(), SysErrno> {
         self.sequence = self.sequence.wrapping_add(1);
-        let mut request = Vec::with_capacity(HEADER_BYTES + 8 + ID_BYTES);
-        let length = u32::try_from(request.capacity()).unwrap_or(u32::MAX);
-        request.extend(length.to_ne_bytes());
+        let mut request = Vec::new();
+        request.extend(REQUEST_BYTES.to_ne_bytes());
         request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
         request.extend((NLM_F_REQUEST | flags).to_ne_bytes());
         request.extend(self.sequence.to_ne_bytes());
         request.extend(0_u32.to_ne_bytes());
-        request.extend([id.family, TCP, 1 << (INET_DIAG_INFO - 1), 0]);
+        request.extend([id.family, TCP, extensions, 0]);
         request.extend(STATES.to_ne_bytes());
         request.extend(id.raw);
         let sent = rustix::net::send(&self.socket, &request, SendFlags::empty())?;
         if sent == request.len() { Ok(()) } else { Err(SysErrno::from(Errno::MSGSIZE)) }
     }
 
-    /// Receives one piece of the answer to the last question; whether it was the last one.
-    fn receive(&mut self, found: &mut Vec<TcpConnection>) -> std::result::Result<bool, SysErrno> {
+    /// Receives one piece of the answer to the last question, of which `use_body` gets each connection; whether it was the last
+    /// piece.
+    fn receive(&mut self, use_body: &mut dyn FnMut(&[u8])) -> std::result::Result<bool, SysErrno> {
         let (length, _) = rustix::net::recv(&self.socket, &mut self.buffer[..], RecvFlags::empty())?;
         let mut rest = self.buffer.get(..length).unwrap_or_default();
         let mut is_single = true;
@@ -149,7 +157,7 @@ impl TcpDiag {
             match message.kind {
                 NLMSG_DONE => return Ok(true),
                 NLMSG_ERROR => return Err(SysErrno::from_raw(-message.error_number())),
-                SOCK_DIAG_BY_FAMILY => found.extend(connection(message.body)),
+                SOCK_DIAG_BY_FAMILY => use_body(message.body),
                 _ => {}
             }
             is_single &= !message.is_part;
@@ -190,7 +198,7 @@ impl<'b> Message<'b> {
     }
 }
 
-/// The connection that an `inet_diag_msg` with its attributes describes; `None` where it is cut short.
+/// The connection that an `inet_diag_msg` describes; `None` where it is cut short.
 fn connection(body: &[u8]) -> Option<TcpConnection> {
     let family = *body.first()?;
     let raw: [u8; ID_BYTES] = body.get(ID_AT..ID_AT + ID_BYTES)?.try_into().ok()?;
@@ -201,8 +209,12 @@ fn connection(body: &[u8]) -> Option<TcpConnection> {
         local: SocketAddr::new(local, port(0)),
         remote: SocketAddr::new(remote, port(2)),
         inode: number(body, INODE_AT)?,
-        info: attribute(body.get(MESSAGE_BYTES..)?, INET_DIAG_INFO).map(TcpInfo::from_bytes),
     })
+}
+
+/// The counters among the attributes of an `inet_diag_msg`; `None` without any.
+fn info(body: &[u8]) -> Option<TcpInfo> {
+    attribute(body.get(MESSAGE_BYTES..)?, INET_DIAG_INFO).map(TcpInfo::from_bytes)
 }
 
 /// An address of a connection; one of IPv4 in its IPv6 form is that of IPv4.
@@ -265,7 +277,7 @@ mod tests {
             let seen = diag.info(found.id).unwrap().unwrap();
             let own = TcpInfo::read(&sender).unwrap();
             assert_eq!((seen.bytes_acked, seen.segs_out), (own.bytes_acked, own.segs_out));
-            assert!(seen.bytes_acked.unwrap() >= 5000 && found.info.is_some());
+            assert!(seen.bytes_acked.unwrap() >= 5000);
             drop((sender, receiver));
             // The other end has read everything, and both are closed: only the id of the past is left.
             let gone = found.id;
@@ -284,7 +296,7 @@ mod tests {
     fn an_answer_that_is_cut_short_or_malformed_is_none_and_never_a_panic() {
         let mut whole = vec![0_u8; MESSAGE_BYTES];
         whole[0] = FAMILY_V4;
-        assert!(connection(&whole).is_some_and(|one| one.info.is_none()));
+        assert!(connection(&whole).is_some() && info(&whole).is_none());
         for length in 0..whole.len() {
             assert!(connection(&whole[..length]).is_none());
         }
