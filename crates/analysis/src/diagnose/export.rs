@@ -5,6 +5,7 @@
 use super::{RuleVerdict, drop_outranked_parts, rule_verdicts};
 use crate::case::Cases;
 use crate::method::export::{self, ExportLoad};
+use crate::method::time::CLEARED_STAGE_RATIO;
 use crate::text;
 use crate::thresholds::{CONTRADICTION_RATIO, DOMINANT_RATIO, INFERRED_CONFIDENCE, STRONG_GAIN_RATIO};
 use crate::verdict::{Basis, Stance, UsedShare};
@@ -14,7 +15,7 @@ use narrows_model::units::ratio;
 
 /// From this share of what the export moves on, a mount is limited by what is full in front of both: the kernel's client,
 /// which takes the rest of the time, is cleared then.
-const FILLED_RATIO: f64 = 1.0 - DOMINANT_RATIO / 2.0;
+const FILLED_RATIO: f64 = 1.0 - CLEARED_STAGE_RATIO;
 
 /// What the rules say of the export, for each load of the mount in front of it; empty for any other path.
 pub(super) fn verdicts(cases: &Cases<'_>) -> Vec<RuleVerdict> {

@@ -29,11 +29,14 @@ pub(crate) fn time_share(
     Some(share_of_time(segment, &cell.id, share, text, shown)?.with_load_error(error_ratio(cell)))
 }
 
+/// Below this share of a request's time a stage is cleared.
+pub(crate) const CLEARED_STAGE_RATIO: f64 = DOMINANT_RATIO / 2.0;
+
 /// What the share of a request's time says that is gone without a stage: half of it limits, less than a quarter clears.
 pub(crate) fn stance_of_stage(share: f64) -> Stance {
     match share {
         share if share >= DOMINANT_RATIO => Stance::Limits,
-        share if share < DOMINANT_RATIO / 2.0 => Stance::Clears,
+        share if share < CLEARED_STAGE_RATIO => Stance::Clears,
         _ => Stance::Open,
     }
 }
