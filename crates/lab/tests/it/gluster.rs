@@ -6,14 +6,15 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::support::check::{Checked, run_check};
-use crate::support::gluster::{Gluster, GlusterMount, Layout};
+use crate::support::fuse::FuseMount;
+use crate::support::gluster::{Gluster, Layout};
 use crate::support::study::run_study;
 use crate::support::{lab_with_gluster, on_a_calm_machine};
 use narrows_lab::{DiskPlan, Host, Lab, LabDisks, narrows_bin};
 use narrows_model::Cut;
-use std::process::Command;
 
 const MIB: f64 = (1 << 20) as f64;
 /// Hosts that serve, two bricks each.
@@ -40,20 +41,24 @@ impl Cluster {
         Self { lab, disks }
     }
 
+    /// The rate of one disk by itself, in bytes a second.
+    fn disk_rate(&self) -> f64 {
+        rate(&run_study(&self.lab, "disk", &direct_writes(&self.disks.path(0), 4)))
+    }
+
     fn client(&self) -> Host {
         self.lab.host(1).unwrap()
     }
 
+    /// Bricks on the hosts in turn, so that two copies of a file are on two hosts.
     fn bricks(&self, count: u8) -> Vec<(u8, PathBuf)> {
         (0..count)
             .map(|index| (SERVERS[usize::from(index) % SERVERS.len()], self.disks.path(index)))
             .collect()
     }
 
-    fn volume(&self, layout: Layout, brick_count: u8) -> (Gluster<'_>, GlusterMount) {
-        let mut bricks = self.bricks(brick_count);
-        bricks.sort_by_key(|(host, _)| *host);
-        let volume = Gluster::start(&self.lab, layout, &bricks);
+    fn volume(&self, layout: Layout, brick_count: u8) -> (Gluster<'_>, FuseMount) {
+        let volume = Gluster::start(&self.lab, layout, &self.bricks(brick_count));
         let mount = volume.mount(&self.client(), &format!("{layout:?}"));
         (volume, mount)
     }
@@ -120,7 +125,7 @@ fn a_volume_moves_what_its_bricks_move_together_by_its_layout() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_gluster() else { return };
         let cluster = Cluster::new(lab);
-        let disk = rate(&run_study(&cluster.lab, "disk", &direct_writes(&cluster.disks.path(0), 4)));
+        let disk = cluster.disk_rate();
         assert!((10.0 * MIB..=13.0 * MIB).contains(&disk), "12.5 MiB/s: {disk}");
         // How many bricks' rates the volume has at most, and how many bytes the bricks store for each of a file.
         let layouts = [
@@ -157,7 +162,7 @@ fn one_disk_and_then_the_volume_with_more_and_more_clients() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_gluster() else { return };
         let cluster = Cluster::new(lab);
-        let disk = rate(&run_study(&cluster.lab, "disk", &direct_writes(&cluster.disks.path(0), 4)));
+        let disk = cluster.disk_rate();
         let (_volume, mount) = cluster.volume(Layout::Distributed, BRICKS);
         let mut command = Command::new(narrows_bin().unwrap());
         command.arg("scale").arg(mount.path()).args(["--clients", "1,2,4,8", "--op", "write"]);

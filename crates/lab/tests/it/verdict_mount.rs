@@ -11,7 +11,8 @@ use crate::support::guest::Guest;
 use crate::support::spoken::place_server;
 use crate::support::{lab_with_guests, on_a_calm_machine};
 use narrows_lab::{DiskPlan, Lab, disks_available};
-use narrows_model::{Op, Segment};
+use narrows_model::summary::CellSummary;
+use narrows_model::{Cut, Op, Segment};
 
 /// No squashing: tests run as root.
 const OPEN: &str = "Squash = No_Root_Squash;";
@@ -44,8 +45,10 @@ fn a_link_of_100_mbit_behind_a_mount_is_named_and_not_the_kernels_client() {
         checked.assert_only("bulk", &[Segment::NetworkBandwidth]);
         let payload = lab.host(2).unwrap().payload_bytes_per_s(100_000_000);
         let path = checked.path_cell(Op::Read, 1 << 20, 4);
-        // The guest's client, which has one CPU, does not always keep the link full.
-        assert_within(path.rate_bytes_per_s.unwrap().0, payload, 0.25);
+        // The guest's client, which has one CPU, does not always keep the link full, as narrows's own does.
+        let rate = |cell: &CellSummary| cell.rate_bytes_per_s.unwrap().0;
+        checked.cells(Cut::UserClient).for_each(|cell| assert_within(rate(cell), payload, 0.15));
+        assert!((0.75 * payload..=1.15 * payload).contains(&rate(path)), "{} of {payload}", rate(path));
         let calls = &path.nfs_mounts[0].procedures;
         assert!(calls.iter().any(|one| one.procedure == "READ" && one.call_count > 0), "{calls:?}");
     });

@@ -1,25 +1,35 @@
-//! A folder that a process serves: bindfs, which passes on another one.
+//! Folders that a process serves (FUSE): what unmounts them, and bindfs, which passes on another folder.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A mount of bindfs; unmounted when it is dropped, with which the daemon ends.
-pub(crate) struct FuseMount<'a>(&'a Path);
+/// A mount that is unmounted when this is dropped, with which its daemon ends.
+pub(crate) struct FuseMount(PathBuf);
 
-impl<'a> FuseMount<'a> {
-    /// Makes `point`, and serves `backing` there; `place` puts the daemon where it shall run.
-    pub(crate) fn new(backing: &Path, point: &'a Path, place: impl FnOnce(&mut Command)) -> Self {
+impl FuseMount {
+    /// The mount at `point`, which may still be about to be there.
+    pub(crate) fn at(point: &Path) -> Self {
+        Self(point.to_owned())
+    }
+
+    /// Makes `point`, and has bindfs serve `backing` there; `place` puts the daemon where it shall run.
+    pub(crate) fn new(backing: &Path, point: &Path, place: impl FnOnce(&mut Command)) -> Self {
         std::fs::create_dir(point).unwrap();
         let mut command = Command::new("bindfs");
         command.arg("--no-allow-other").arg(backing).arg(point);
         place(&mut command);
         assert!(command.status().unwrap().success(), "bindfs serves nothing");
-        Self(point)
+        Self::at(point)
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
     }
 }
 
-impl Drop for FuseMount<'_> {
+impl Drop for FuseMount {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0).stderr(Stdio::null()).status();
+        let _ = Command::new("umount").arg(&self.0).stderr(Stdio::null()).status();
     }
 }

@@ -3,10 +3,12 @@
 //! Each host has process ids, a `/run` and a `/var/lib/glusterd` of its own, which no network namespace separates; all that the
 //! daemon starts ends with it.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use super::fuse::FuseMount;
 use super::waits::wait_until;
 use narrows_lab::{Host, Lab, LabProcess};
 
@@ -24,12 +26,13 @@ const DAEMON_OPTIONS: &str = "volume management
     option max-port 60999
 end-volume
 ";
+
 /// How a volume spreads its files over bricks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Layout {
     /// Parts of 4 MiB, each on one brick.
     Distributed,
-    /// Each file on two bricks.
+    /// Each file on two bricks, which follow each other in the list.
     Replicated,
     /// Each file in parts on all bricks, one of which may fail.
     Dispersed,
@@ -48,8 +51,7 @@ pub(crate) struct Gluster<'a> {
 impl<'a> Gluster<'a> {
     /// A started volume over these bricks, each a folder of this machine and the host that serves it.
     pub(crate) fn start(lab: &'a Lab, layout: Layout, bricks: &[(u8, PathBuf)]) -> Self {
-        let mut hosts: Vec<u8> = bricks.iter().map(|(host, _)| *host).collect();
-        hosts.dedup();
+        let hosts: BTreeSet<u8> = bricks.iter().map(|(host, _)| *host).collect();
         let hosts: Vec<Host> = hosts.into_iter().map(|index| lab.host(index).unwrap()).collect();
         let daemons: Vec<LabProcess> = hosts.iter().map(|host| start_daemon(lab, host)).collect();
         let ask = |words: &str| ask(&daemons[0], words);
@@ -83,7 +85,7 @@ impl<'a> Gluster<'a> {
     }
 
     /// Mounts the volume on `client` at a new folder of this name.
-    pub(crate) fn mount(&self, client: &Host, name: &str) -> GlusterMount {
+    pub(crate) fn mount(&self, client: &Host, name: &str) -> FuseMount {
         let point = self.lab.scratch().join(name);
         fs::create_dir(&point).unwrap();
         let log = self.lab.scratch().join(format!("{name}.log"));
@@ -91,9 +93,12 @@ impl<'a> Gluster<'a> {
         command.args(["-s", &self.address, &format!("--volfile-id={VOLUME}"), "-l"]).arg(&log);
         command.arg("--fuse-mountopts=default_permissions").arg(&point);
         let status = command.stdin(Stdio::null()).status().unwrap();
-        let mount = GlusterMount { point };
+        let mount = FuseMount::at(&point);
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let of_point = |line: &&str| line.contains(&point.display().to_string());
+        let is_there = mounts.lines().filter(of_point).any(|line| line.contains("fuse.glusterfs"));
         let said = || fs::read_to_string(&log).unwrap_or_default();
-        assert!(status.success() && mount.is_there(), "no mount ({status}):\n{}", said());
+        assert!(status.success() && is_there, "no mount ({status}):\n{}", said());
         mount
     }
 }
@@ -104,31 +109,6 @@ impl Drop for Gluster<'_> {
             // It waits for the daemon and lets no other signal end it; with it end the process ids that it has made.
             let _ = daemon.kill9();
         }
-    }
-}
-
-/// A mount of the volume; unmounted when it is dropped, with which its daemon ends.
-pub(crate) struct GlusterMount {
-    point: PathBuf,
-}
-
-impl GlusterMount {
-    /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
-        &self.point
-    }
-
-    fn is_there(&self) -> bool {
-        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-        mounts
-            .lines()
-            .any(|line| line.contains(&self.point.display().to_string()) && line.contains("fuse.glusterfs"))
-    }
-}
-
-impl Drop for GlusterMount {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.point).stderr(Stdio::null()).status();
     }
 }
 

@@ -1,9 +1,10 @@
 //! A folder of another host that `sshfs` serves here, without any sshd: `socat` starts the SFTP server for each connection.
 
+use super::fuse::FuseMount;
 use crate::support::SOON;
 use narrows_lab::{Host, Lab, LabProcess};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 
 /// Where Debian, Fedora and Arch have the SFTP server of OpenSSH.
 const SERVERS: [&str; 3] =
@@ -15,9 +16,9 @@ pub(crate) fn sftp_server() -> Result<&'static str, String> {
     found.ok_or_else(|| format!("it needs the SFTP server of OpenSSH, one of {}", SERVERS.join(", ")))
 }
 
-/// A mount of `sshfs`; unmounted when it is dropped, with which the daemon ends.
+/// A mount of `sshfs` and its server, which ends after it.
 pub(crate) struct SshfsMount {
-    point: PathBuf,
+    _mount: FuseMount,
     _server: LabProcess,
 }
 
@@ -36,12 +37,6 @@ impl SshfsMount {
         command.args(["-o", &format!("directport={PORT}")]);
         let output = command.stdin(Stdio::null()).output().unwrap();
         assert!(output.status.success(), "sshfs serves nothing: {}", String::from_utf8_lossy(&output.stderr));
-        Self { point: point.to_owned(), _server: listening }
-    }
-}
-
-impl Drop for SshfsMount {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.point).stderr(Stdio::null()).status();
+        Self { _mount: FuseMount::at(point), _server: listening }
     }
 }
