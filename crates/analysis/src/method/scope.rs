@@ -5,7 +5,7 @@
 
 use crate::facts::StripeMembers;
 use crate::text;
-use crate::thresholds::{FULL_RATIO, GAIN_RATIO};
+use crate::thresholds::{FULL_RATIO, GAIN_RATIO, MOSTLY_EXPLAINED_RATIO};
 use crate::view::SummaryView;
 use narrows_model::Cut;
 use narrows_model::summary::CellSummary;
@@ -16,20 +16,22 @@ pub(crate) const SHARED: &str = "shared";
 /// The link of each server, or of the slowest one.
 pub(crate) const SERVER_LINK: &str = "server-link";
 
-/// A part of the network, and why it is that one.
+/// A part of the network, and why it is that one; no name where the streams do not decide between the parts.
 pub(crate) struct NetworkScope {
-    pub(crate) name: &'static str,
+    pub(crate) name: Option<&'static str>,
     pub(crate) text: String,
 }
 
 /// The part of the network that is full for `cell`; `None` where the path has one server, or the links were not all
 /// measured, each alone and all together.
+///
+/// Links that add up to [`FULL_RATIO`] share nothing. Below [`MOSTLY_EXPLAINED_RATIO`] they do. Between the two it may as well
+/// be the CPUs of the hosts, which all streams at once load more than one does.
 pub(crate) fn scope(view: &SummaryView<'_>, cell: &CellSummary) -> Option<NetworkScope> {
     let alone = StripeMembers::new(&view.summary.cells, Cut::NetworkStream, cell)?;
     let combined = view.best_of(Cut::NetworkStream, cell)?;
     let share = ratio(combined, alone.combined_bytes_per_s())?;
-    let shared = share < FULL_RATIO;
-    let carried = format!(
+    let measured = format!(
         "{}: streams to all {} servers at once move {}, {} of the {} that they move one at a time",
         cell.id,
         alone.len(),
@@ -37,17 +39,17 @@ pub(crate) fn scope(view: &SummaryView<'_>, cell: &CellSummary) -> Option<Networ
         text::percent(share),
         text::network_rate(alone.combined_bytes_per_s()),
     );
-    let which = match (shared, alone.spread_ratio() >= GAIN_RATIO) {
-        (true, _) => "they share a link or a switch that is full".to_owned(),
-        (false, false) => "each server's own link is full".to_owned(),
-        (false, true) => {
-            format!("the link of {} is the slowest and the others wait for it", alone.slowest().target)
-        }
+    let (name, which) = if share < MOSTLY_EXPLAINED_RATIO {
+        (Some(SHARED), "they share a link or a switch that is full".to_owned())
+    } else if share < FULL_RATIO {
+        (None, "a shared link, or the CPUs of a host that all streams use, may take the rest".to_owned())
+    } else if alone.spread_ratio() < GAIN_RATIO {
+        (Some(SERVER_LINK), "each server's own link is full".to_owned())
+    } else {
+        let slowest = &alone.slowest().target;
+        (Some(SERVER_LINK), format!("the link of {slowest} is the slowest and the others wait for it"))
     };
-    Some(NetworkScope {
-        name: if shared { SHARED } else { SERVER_LINK },
-        text: format!("{carried}: {which}"),
-    })
+    Some(NetworkScope { name, text: format!("{measured}: {which}") })
 }
 
 #[cfg(test)]
@@ -95,6 +97,15 @@ mod tests {
         let entry = bulk(&summary);
         assert_eq!((entry.segment, entry.scope.as_deref()), (Segment::NetworkBandwidth, Some(SHARED)));
         let is_reported = entry.evidence.iter().any(|evidence| evidence.text.contains("50 % of the"));
+        assert!(is_reported, "{:#?}", entry.evidence);
+    }
+
+    #[test]
+    fn links_that_almost_add_up_are_neither_shared_nor_full_each() {
+        let summary = striped([0.57, 0.57]);
+        let entry = bulk(&summary);
+        assert_eq!((entry.segment, entry.scope.as_deref()), (Segment::NetworkBandwidth, None));
+        let is_reported = entry.evidence.iter().any(|evidence| evidence.text.contains("88 % of the"));
         assert!(is_reported, "{:#?}", entry.evidence);
     }
 

@@ -148,7 +148,7 @@ fn scoped(view: &SummaryView<'_>, cell: &CellSummary, verdict: SegmentVerdict) -
         None => verdict,
         Some(part) => {
             let counter = "streams to each server alone and to all at once";
-            SegmentVerdict { scope: Some(part.name), ..verdict }.with_evidence(part.text, counter, "")
+            SegmentVerdict { scope: part.name, ..verdict }.with_evidence(part.text, counter, "")
         }
     }
 }
