@@ -5,7 +5,7 @@
 
 use crate::facts::StripeMembers;
 use crate::text;
-use crate::thresholds::{FULL_RATIO, GAIN_RATIO, MOSTLY_EXPLAINED_RATIO};
+use crate::thresholds::{FULL_RATIO, GAIN_RATIO};
 use crate::view::SummaryView;
 use narrows_model::Cut;
 use narrows_model::summary::CellSummary;
@@ -16,6 +16,10 @@ pub(crate) const SHARED: &str = "shared";
 /// The link of each server, or of the slowest one.
 pub(crate) const SERVER_LINK: &str = "server-link";
 
+/// Below this share of what they transfer one at a time, streams to all servers at once share a link: the CPUs of the hosts, which
+/// all at once load more than one does, take less than a fifth.
+const SHARED_RATIO: f64 = 0.8;
+
 /// A part of the network, and why it is that one; no name where the streams do not decide between the parts.
 pub(crate) struct NetworkScope {
     pub(crate) name: Option<&'static str>,
@@ -25,8 +29,8 @@ pub(crate) struct NetworkScope {
 /// The part of the network that is full for `cell`; `None` where the path has one server, or the links were not all
 /// measured, each alone and all together.
 ///
-/// Links that add up to [`FULL_RATIO`] share nothing. Below [`MOSTLY_EXPLAINED_RATIO`] they do. Between the two it may as well
-/// be the CPUs of the hosts, which all streams at once load more than one does.
+/// Links that add up to [`FULL_RATIO`] share nothing, and below [`SHARED_RATIO`] they do. Between the two it may as well be the
+/// CPUs of the hosts.
 pub(crate) fn scope(view: &SummaryView<'_>, cell: &CellSummary) -> Option<NetworkScope> {
     let alone = StripeMembers::new(&view.summary.cells, Cut::NetworkStream, cell)?;
     let combined = view.best_of(Cut::NetworkStream, cell)?;
@@ -39,7 +43,7 @@ pub(crate) fn scope(view: &SummaryView<'_>, cell: &CellSummary) -> Option<Networ
         text::percent(share),
         text::network_rate(alone.combined_bytes_per_s()),
     );
-    let (name, which) = if share < MOSTLY_EXPLAINED_RATIO {
+    let (name, which) = if share < SHARED_RATIO {
         (Some(SHARED), "they share a link or a switch that is full".to_owned())
     } else if share < FULL_RATIO {
         (None, "a shared link, or the CPUs of a host that all streams use, may take the rest".to_owned())

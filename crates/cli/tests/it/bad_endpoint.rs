@@ -150,14 +150,9 @@ fn what_was_measured_before_the_server_was_killed_stays_readable() {
     let folder = strangers_folder();
     let seen = killed_server("[2/", folder.path());
     seen.assert_said(4, &["record: record"]);
-    // Before it, that a request failed, where one was under way.
-    let lines = seen.stdout.lines().skip_while(|line| !line.starts_with("FAILED: 1 cell"));
-    let failed = lines.take(3).collect::<Vec<_>>().join(" ");
-    assert!(
-        failed.contains("127.0.0.1") && failed.contains("serve"),
-        "it says what to check: {}",
-        seen.stdout
-    );
+    let first = seen.stdout.lines().take(3).collect::<Vec<_>>().join(" ");
+    assert!(first.starts_with("FAILED: 1 cell"), "{}", seen.stdout);
+    assert!(first.contains("127.0.0.1") && first.contains("serve"), "it says what to check: {first}");
     assert!(seen.stdout.contains("cells measured"), "{}", seen.stdout);
     let again = run(folder.path(), &["diagnose", "record"]);
     assert_eq!(again.code, Some(4), "{again:?}");
