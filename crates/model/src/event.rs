@@ -105,7 +105,7 @@ pub enum Event {
     CellRepeated {
         /// The cell.
         cell: CellId,
-        /// What was wrong with its first measurement.
+        /// Why one measurement does not suffice.
         reason: String,
     },
     /// The run ended.

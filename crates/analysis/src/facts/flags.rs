@@ -18,8 +18,8 @@ pub(crate) const INCOMPLETE: &str = "incomplete";
 pub(crate) const STEAL: &str = "steal";
 /// Programs that are no part of the path took CPU time from the cell: see [`super::foreign`].
 pub(crate) const FOREIGN_LOAD: &str = "foreign_load";
-/// It was measured twice, since others disturbed the first measurement: these figures are those of the one that was disturbed
-/// less.
+/// It was measured twice, since others disturbed the first measurement or a verdict rests on it: these figures are those of the
+/// one that was disturbed less, of equals the second.
 pub(crate) const MEASURED_AGAIN: &str = "measured_again";
 /// The rate was not steady in the window.
 pub(crate) const UNSTEADY: &str = "unsteady";

@@ -5,10 +5,10 @@
 //! outcomes all leave the verdict as it is, is worth nothing. So no rule has to say what it needs. Not here: how long a
 //! cell takes and which is next, which the planner decides.
 
-mod disturbed;
 mod imagined;
+mod repeats;
 
-pub use disturbed::{disturbed, stays_disturbed};
+pub use repeats::{RepeatReason, repeats, stays_disturbed};
 
 use crate::case::Cases;
 use crate::diagnose::{RuleVerdict, evaluate_rules, rank};

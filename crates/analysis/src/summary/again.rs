@@ -1,10 +1,11 @@
-//! Which of two measurements of a cell counts, where others disturbed the first.
+//! Which of two measurements of a cell counts.
 
 use crate::facts::flags::{FOREIGN_LOAD, MEASURED_AGAIN, has};
 use narrows_model::summary::{CellSummary, MemoryStall};
 use narrows_model::units::ratio;
 
-/// The one that others disturbed less; of equals the second, since something was wrong with the first.
+/// The one that others disturbed less; of equals the second, which no doubt about
+/// its rate selected.
 pub(super) fn better(first: CellSummary, second: CellSummary) -> CellSummary {
     let is_first = disturbance(&first) < disturbance(&second);
     let mut kept = if is_first { first } else { second };

@@ -1,9 +1,9 @@
-//! Measures cells once more that others disturbed, with what is left of the time.
+//! Measures cells once more that others disturbed, or on which a verdict rests, with what is left of the time.
 //!
-//! Not here: which cells are disturbed, and which of two measurements counts, which the analysis says.
+//! Not here: which cells these are, and which of two measurements counts, which the analysis says.
 
 use super::load::{Recording, RunExecutor, so_far};
-use narrows_analysis::{disturbed, stays_disturbed};
+use narrows_analysis::{RepeatReason, repeats, stays_disturbed};
 use narrows_model::event::EndReason;
 use narrows_model::{Cell, CellId, Event, Nanos, Plan, Sink, SinkError, Summary};
 use narrows_run::{CellSite, RunOutput, execute};
@@ -12,8 +12,6 @@ use narrows_run::{CellSite, RunOutput, execute};
 const IN_VAIN_MAX: usize = 2;
 /// Changes the seed of a repeat: the same requests once more would find their data in every cache on the way.
 const SEED_CHANGE: u64 = 0x9e37_79b9_7f4a_7c15;
-/// What is said of the first measurement.
-const REASON: &str = "others disturbed its first measurement";
 
 /// Cells that were measured again.
 #[derive(Debug, Default)]
@@ -22,21 +20,26 @@ pub(super) struct RepeatedCells {
 }
 
 impl RepeatedCells {
-    /// The next cell of `cells` that others disturbed and that takes at most `remaining`; `None` where there is none, or
-    /// repeats were in vain.
-    fn next<'c>(&self, cells: &'c [Cell], summary: &Summary, remaining: Nanos) -> Option<&'c Cell> {
+    /// The next cell of `cells` that is worth a repeat and takes at most `remaining`, and why; `None` where there is none.
+    /// Disturbed ones are not repeated where that was in vain.
+    fn next<'c>(
+        &self,
+        cells: &'c [Cell],
+        summary: &Summary,
+        remaining: Nanos,
+    ) -> Option<(&'c Cell, RepeatReason)> {
         let in_vain = self.made.iter().filter(|id| stays_disturbed(summary, &id.0)).count();
-        if in_vain >= IN_VAIN_MAX {
-            return None;
-        }
-        let known = disturbed(summary).into_iter().filter(|id| self.made.iter().all(|made| made.0 != **id));
-        let mut known = known.filter_map(|id| cells.iter().find(|cell| cell.id.0 == id));
-        known.find(|cell| cell.estimated_ns() <= remaining)
+        let is_of_use = |reason| reason != RepeatReason::Disturbed || in_vain < IN_VAIN_MAX;
+        let worth = repeats(summary).into_iter().filter(|(_, reason)| is_of_use(*reason));
+        let worth = worth.filter(|(id, _)| self.made.iter().all(|made| made.0 != *id));
+        let mut worth =
+            worth.filter_map(|(id, reason)| Some((cells.iter().find(|cell| cell.id.0 == id)?, reason)));
+        worth.find(|(cell, _)| cell.estimated_ns() <= remaining)
     }
 }
 
 impl RunExecutor<'_> {
-    /// Measures the next disturbed cell of `cells` again; `None` where there is none that the time allows.
+    /// Measures the next cell of `cells` again that is worth it; `None` where there is none that the time allows.
     pub(super) fn repeat_next(
         &mut self,
         cells: &[Cell],
@@ -47,9 +50,10 @@ impl RunExecutor<'_> {
     ) -> Result<Option<RunOutput>, SinkError> {
         let plan = self.spec.plan;
         let remaining = plan.budget_ns.saturating_sub(self.watch.spent());
-        let Some(cell) = repeats.next(cells, summary, remaining) else { return Ok(None) };
+        let Some((cell, reason)) = repeats.next(cells, summary, remaining) else { return Ok(None) };
         repeats.made.push(cell.id.clone());
-        recording.event(&Event::CellRepeated { cell: cell.id.clone(), reason: REASON.to_owned() })?;
+        let reason = reason.text().to_owned();
+        recording.event(&Event::CellRepeated { cell: cell.id.clone(), reason })?;
         let part = Plan { cells: vec![cell.clone()], ..plan.clone() };
         let spent_ns = self.watch.spent();
         site.seed ^= SEED_CHANGE;
@@ -58,7 +62,7 @@ impl RunExecutor<'_> {
         done.map(Some)
     }
 
-    /// Measures all disturbed cells of `cells` again that the time allows.
+    /// Measures all cells of `cells` again that are worth it, as far as the time allows.
     ///
     /// Bounded: each cell once.
     pub(super) fn repeat_all(

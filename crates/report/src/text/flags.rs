@@ -15,7 +15,8 @@ const MEANINGS: &[(&str, &str)] = &[
     ("foreign_load", "other programs took CPU time on a machine of the path"),
     (
         "measured_again",
-        "measured twice, since others disturbed it: the figures are those of the quieter measurement",
+        "measured twice, since others disturbed it or the verdict rests on it: the figures are those of the quieter \
+         measurement, of two quiet ones of the second",
     ),
     ("unsteady", "the rate was not steady: repeat with more time per cell"),
     (
