@@ -22,6 +22,7 @@ pub mod memory;
 pub mod niceness;
 pub mod output;
 pub mod process;
+mod racy_copy;
 pub mod return_stack;
 pub mod ring;
 pub mod signals;

@@ -12,11 +12,10 @@ use std::sync::atomic::{Ordering, compiler_fence};
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync, munmap};
 
 use crate::error::{Result, SysErrno};
+use crate::racy_copy::racy_copy;
 use faults::WatchedMapping;
-use racy_copy::racy_copy;
 
 mod faults;
-mod racy_copy;
 #[cfg(test)]
 mod tests;
 
