@@ -16,6 +16,7 @@ mod diagnose;
 mod exit;
 mod explain;
 mod fail_if;
+mod identity;
 mod import;
 mod input;
 mod measurement;
