@@ -6,6 +6,9 @@ use crate::registry::registry;
 use narrows_engines::{Clock, MonotonicClock};
 use std::sync::Arc;
 
+/// Its name.
+pub(crate) const CLIENT_COMMAND: &str = "__client";
+
 /// Serves the parent process until it closes the pipe.
 pub(crate) fn run() -> Result<Exit, CommandFailure> {
     let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::new());
