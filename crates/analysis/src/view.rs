@@ -13,6 +13,7 @@ pub use regime::{Regime, RegimeKind};
 
 use crate::facts::flags::{ONE_GROUP, has};
 use crate::facts::network::loopback;
+use narrows_model::client_host::ClientHostFacts;
 use narrows_model::counters::Role;
 use narrows_model::engine::ProtocolProbe;
 use narrows_model::server::ServerFacts;
@@ -71,6 +72,13 @@ impl<'a> SummaryView<'a> {
     #[must_use]
     pub fn regimes(&self) -> &[Regime<'a>] {
         &self.regimes
+    }
+
+    /// The hosts on which clients ran, in turn; empty where they ran on one machine.
+    #[must_use]
+    pub fn client_hosts(&self) -> &'a [ClientHostFacts] {
+        let client = self.summary.hosts.iter().find(|host| host.roles.contains(&Role::Client));
+        client.map_or(&[], |host| &host.inventory.client_hosts)
     }
 
     /// What the endpoint reported about itself; `None` for a local path.

@@ -16,6 +16,8 @@ mod diagnose;
 mod exit;
 mod explain;
 mod fail_if;
+mod hosts;
+mod identity;
 mod import;
 mod input;
 mod measurement;

@@ -4,8 +4,8 @@ use crate::args::{CheckArguments, NoiseArguments, OutputArguments};
 use crate::check::{self, PreparedCheck};
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
+use crate::hosts::ClientStart;
 use crate::measurement::{self, OutputContext, RunExtent, Watch, random_u64};
-use crate::ranks::usual_clients;
 use crate::sides::OpenSide;
 use narrows_model::costs::PlanCosts;
 use narrows_report::text::Style;
@@ -24,16 +24,21 @@ pub(crate) fn run(
             "noise has no --fail-if: its runs are compared with each other; use it with `narrows check`",
         ));
     }
+    let hosts = check::hosts(&arguments.check)?;
+    let usual_clients = hosts.usual_clients();
     let watch = Watch::start(console)?;
+    let clients = hosts.connect(output, std::slice::from_ref(&arguments.check.target), &watch.clock)?;
     let rounds = NoiseRounds {
         arguments,
         command,
         console,
         seed: arguments.check.seed.map_or_else(random_u64, Ok)?,
         folder: output.out.clone().unwrap_or_else(measurement::default_noise_folder),
+        usual_clients,
+        clients,
     };
     if output.plan {
-        let prepared = check::prepare(&rounds.check(0), usual_clients(), &watch, Some(console))?;
+        let prepared = check::prepare(&rounds.check(0), usual_clients, &watch, Some(console))?;
         rounds.context(output).print_plan(&prepared.plan)?;
         console.say(&format!("narrows: {} runs of this", arguments.runs));
         return Ok(Exit::Done);
@@ -79,6 +84,8 @@ struct NoiseRounds<'a> {
     console: &'a Console,
     seed: u64,
     folder: PathBuf,
+    usual_clients: u32,
+    clients: ClientStart,
 }
 
 impl NoiseRounds<'_> {
@@ -100,7 +107,7 @@ impl NoiseRounds<'_> {
         let check = self.check(round);
         let context = self.context(&check.output);
         let console = (round == 0).then_some(self.console);
-        let mut prepared = check::prepare(&check, usual_clients(), watch, console)?;
+        let mut prepared = check::prepare(&check, self.usual_clients, watch, console)?;
         if round == 0 {
             self.check_costs(&prepared)?;
         }
@@ -109,7 +116,8 @@ impl NoiseRounds<'_> {
             self.console.say(&format!("run {} of {}", round + 1, self.arguments.runs));
         }
         // All runs are of the same cells.
-        let finished = measurement::run(prepared.run_spec(None, RunExtent::WholePlan), watch, context)?;
+        let spec = prepared.run_spec(None, RunExtent::WholePlan, self.clients.clone());
+        let finished = measurement::run(spec, watch, context)?;
         drop(prepared);
         measurement::finish(finished, context, &mut |_| Ok(()))
     }

@@ -9,8 +9,8 @@ use crate::registry;
 use narrows_engines::{Clock, MonotonicClock};
 use narrows_model::rank::RankFacts;
 use narrows_model::{Cell, Plan};
-use narrows_run::Coordinator;
 use narrows_run::client_process::{AnswerFn, ClientOrder, serve_orders};
+use narrows_run::{Coordinator, HostIdentity};
 use std::fmt;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, OnceLock};
@@ -135,7 +135,7 @@ pub fn serve_rank(
     narrows_sys::process::report_oversized_files_as_errors()
         .map_err(|error| CommandFailure::could_not_run(error.to_string()))?;
     let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::new());
-    serve_orders(orders, answer, &registry::registry(), &clock)
+    serve_orders(orders, answer, &registry::registry(), &clock, &HostIdentity::default)
         .map_err(|error| CommandFailure::could_not_run(format!("answer the first rank: {error}")))
 }
 

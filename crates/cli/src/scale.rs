@@ -5,6 +5,7 @@
 use crate::args::{CheckOp, ScaleAccess, ScaleArguments};
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
+use crate::hosts::NamedHosts;
 use crate::input;
 use crate::measurement::{self, OutputContext, Watch, random_u64};
 use crate::run::sites::{Consent, Sites};
@@ -22,6 +23,7 @@ pub(crate) fn run(
     console: &Console,
 ) -> Result<Exit, CommandFailure> {
     let context = OutputContext { output: &arguments.output, command, console };
+    let hosts = NamedHosts::new(&arguments.hosts)?;
     let watch = Watch::start(console)?;
     let request = request(arguments);
     let first = request.first_study().map_err(|problems| wrong(&problems))?;
@@ -32,6 +34,7 @@ pub(crate) fn run(
     let seed = arguments.seed.map_or_else(random_u64, Ok)?;
     let token = token::read(arguments.token_file.as_deref())?;
     let consent = Consent { plan_only: arguments.output.plan, overwrite: &arguments.overwrite };
+    let clients = hosts.connect(&arguments.output, &first.targets(), &watch.clock)?;
     let sites = Sites::examine(&first.targets(), token.as_deref(), &watch, consent)?;
     for leftover in sites.leftovers() {
         console.say(&leftover);
@@ -42,7 +45,7 @@ pub(crate) fn run(
         context.print_plan(&plan)?;
         return check_has_cells(&plan).map(|()| Exit::Done);
     }
-    let finished = sites.run(plan, token, Vec::new(), &watch, context)?;
+    let finished = sites.run(plan, token, clients, &watch, context)?;
     match plot_data {
         None => measurement::conclude(finished, context),
         Some(path) => measurement::finish(finished, context, &mut |summary| show(summary, path, context)),

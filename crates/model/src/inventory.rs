@@ -2,10 +2,12 @@
 //!
 //! Facts only, read by `probe`; no judgement.
 
+use crate::client_host::ClientHostFacts;
 use crate::rank::RankFacts;
 use crate::units::{Bytes, BytesPerSec, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a machine is, and the path to one folder on it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,8 +22,32 @@ pub struct Inventory {
     /// The ranks of the MPI job that puts the load on, in their order; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankFacts>,
+    /// The hosts on which clients run, in turn, where the command names them; empty where clients run on this machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub client_hosts: Vec<ClientHostFacts>,
     /// What could not be read, and why, for people.
     pub unknown: Vec<String>,
+}
+
+impl Inventory {
+    /// Whether clients run on another machine: this one's counters are then not those of the load.
+    #[must_use]
+    pub fn has_clients_elsewhere(&self) -> bool {
+        self.client_hosts.iter().any(|host| !host.shares_machine)
+    }
+
+    /// CPUs that so many clients may use together on their hosts, each machine counted once; `None` where all clients run
+    /// on this machine, or their CPUs are not known.
+    #[must_use]
+    pub fn cpus_elsewhere(&self, clients: u32) -> Option<f64> {
+        let used = self.client_hosts.iter().take(clients.max(1) as usize);
+        let mut machines = BTreeMap::new();
+        for host in used.filter(|_| self.has_clients_elsewhere()) {
+            machines.insert(host.boot_id.as_deref().unwrap_or(&host.name), host.affinity_cpus.len());
+        }
+        let cpus: usize = machines.values().sum();
+        (cpus > 0).then_some(cpus as f64)
+    }
 }
 
 /// What a machine is. A fact that could not be read is `None` and listed in [`Inventory::unknown`].
@@ -290,5 +316,23 @@ mod tests {
         assert_eq!(host.usable_memory(), Some(Bytes(4)), "a limit above the memory is none");
         host.memory_limit_bytes = Some(Bytes(2));
         assert_eq!(host.usable_memory(), Some(Bytes(2)));
+    }
+
+    #[test]
+    fn the_cpus_of_clients_elsewhere_are_those_of_the_hosts_that_they_use_each_machine_once() {
+        let host = |boot_id: &str, cpus: &[u32], shares_machine: bool| {
+            serde_json::json!({"name": boot_id, "hostname": boot_id, "boot_id": boot_id, "kernel_release": null,
+                "shares_machine": shares_machine, "affinity_cpus": cpus, "clock_offset_ns": 0, "clock_uncertainty_ns": 0})
+        };
+        let on = |hosts: &[serde_json::Value]| -> Inventory {
+            let own = serde_json::json!({"hostname": "h", "online_cpus": 1, "affinity_cpus": [], "nics": []});
+            let all = serde_json::json!({"host": own, "path": null, "unknown": [], "client_hosts": hosts});
+            serde_json::from_value(all).unwrap()
+        };
+        let two = on(&[host("x", &[0, 1], false), host("y", &[0, 1, 2], false), host("x", &[0, 1], false)]);
+        assert_eq!([1, 2, 9].map(|clients| two.cpus_elsewhere(clients)), [Some(2.0), Some(5.0), Some(5.0)]);
+        assert_eq!(on(&[]).cpus_elsewhere(4), None);
+        let here = on(&[host("x", &[0], true)]);
+        assert_eq!((here.has_clients_elsewhere(), here.cpus_elsewhere(1)), (false, None));
     }
 }

@@ -9,6 +9,7 @@
 pub mod capabilities;
 pub mod cell;
 pub mod change;
+pub mod client_host;
 pub mod collective;
 pub mod comparison;
 pub mod costs;

@@ -326,17 +326,14 @@ impl Messenger {
                 self.held = None;
                 self.own.send(trial, ToClient::Stop);
             }
+            // Asked of hosts that a remote shell starts clients on; ranks have described themselves.
+            ToClient::Identify | ToClient::ReadClock => {}
         }
     }
 
     /// Gives the times to the client: the first ones of a trial once all ranks are at its barrier.
     fn start_at(&mut self, trial: u64, times: WindowTimes) {
-        let shift = |at_ns: u64| at_ns.saturating_add_signed(self.offset_ns);
-        let own = WindowTimes {
-            start_ns: shift(times.start_ns),
-            measure_from_ns: shift(times.measure_from_ns),
-            measure_until_ns: shift(times.measure_until_ns),
-        };
+        let own = times.shifted(self.offset_ns);
         let is_lone = self.merges.get(&trial).is_some_and(|merge| merge.client_count == Some(1));
         let is_first = self.entered_trial < trial;
         if is_first {
@@ -388,15 +385,7 @@ impl Messenger {
                 self.merges.entry(trial).or_default().add_own(Vec::new());
                 FromClient::Failed { message, errno }
             }
-            FromClient::Interval(mut sample) => {
-                sample.start_ns.0 = sample.start_ns.0.saturating_add_signed(to_first);
-                sample.end_ns.0 = sample.end_ns.0.saturating_add_signed(to_first);
-                FromClient::Interval(sample)
-            }
-            FromClient::LoadEnded { at_ns } => {
-                FromClient::LoadEnded { at_ns: at_ns.saturating_add_signed(to_first) }
-            }
-            other => other,
+            other => other.shifted(to_first),
         };
         if self.rank > 0 {
             self.send(0, &RankMessage::FromClient { trial, message });

@@ -43,7 +43,7 @@ impl RankCoordinator {
                  -np {client_count}), or lower `clients`",
                 self.places.len()
             );
-            RunError::Client { client_index, client_count, problem }
+            RunError::Client { client_index, client_count, host: None, problem }
         })
     }
 

@@ -88,6 +88,7 @@ pub(crate) fn inventory() -> Inventory {
         path: None,
         more_paths: Vec::new(),
         ranks: Vec::new(),
+        client_hosts: Vec::new(),
         unknown: vec!["the governor".into()],
     }
 }

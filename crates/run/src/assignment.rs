@@ -1,5 +1,6 @@
 //! What one client process is asked to do in one trial, and what it answers: values that cross a pipe.
 
+use crate::host_identity::HostIdentity;
 use crate::verify::UnitContent;
 use narrows_engines::OpenSpec;
 use narrows_engines::block_devices::{know_device, known_device};
@@ -17,7 +18,7 @@ use narrows_sys::entropy::member_seed;
 use narrows_sys::file::FileIdentity;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What one client does in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -205,6 +206,19 @@ pub struct WindowTimes {
     pub measure_until_ns: u64,
 }
 
+impl WindowTimes {
+    /// The same times on a clock that is `offset_ns` ahead.
+    #[must_use]
+    pub fn shifted(self, offset_ns: i64) -> Self {
+        let shift = |at_ns: u64| at_ns.saturating_add_signed(offset_ns);
+        Self {
+            start_ns: shift(self.start_ns),
+            measure_from_ns: shift(self.measure_from_ns),
+            measure_until_ns: shift(self.measure_until_ns),
+        }
+    }
+}
+
 /// What one client did in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientOutput {
@@ -334,6 +348,16 @@ impl OwnPlaceFacts {
         facts.collect()
     }
 
+    /// The same with its path below `folder`, unless it begins at the root.
+    pub(crate) fn below(self, folder: &Path) -> Self {
+        match self {
+            Self::Folder { path, identity, files } => {
+                Self::Folder { path: folder.join(path), identity, files }
+            }
+            Self::Device { path, number } => Self::Device { path: folder.join(path), number },
+        }
+    }
+
     /// From now on this process compares what is at its path with it.
     pub(crate) fn add(self) {
         let from_pair = |(device, inode)| FileIdentity { device, inode };
@@ -356,6 +380,10 @@ pub enum ToClient {
     Go(WindowTimes),
     /// Stop now and answer what is whole.
     Stop,
+    /// Answer [`FromClient::Identity`].
+    Identify,
+    /// Answer [`FromClient::Clock`] at once.
+    ReadClock,
 }
 
 /// What a client process sends to its parent.
@@ -383,6 +411,15 @@ pub enum FromClient {
     },
     /// The trial ended for this client, and for all others whose outputs these are.
     Merged(Vec<ClientOutput>),
+    /// What runs this client, and where.
+    Identity(Box<HostIdentity>),
+    /// The clock of the client.
+    Clock {
+        /// What its monotonic clock showed.
+        at_ns: u64,
+        /// Its process.
+        pid: u32,
+    },
     /// The trial could not be run.
     Failed {
         /// What happened, where, what to do.
@@ -390,6 +427,27 @@ pub enum FromClient {
         /// The system's name of the error.
         errno: String,
     },
+}
+
+impl FromClient {
+    /// The same with its times on a clock that is `offset_ns` ahead.
+    #[must_use]
+    pub fn shifted(self, offset_ns: i64) -> Self {
+        let shift = |at_ns: u64| at_ns.saturating_add_signed(offset_ns);
+        match self {
+            Self::Done(mut output) => {
+                output.shift(offset_ns);
+                Self::Done(output)
+            }
+            Self::Interval(mut sample) => {
+                sample.start_ns.0 = shift(sample.start_ns.0);
+                sample.end_ns.0 = shift(sample.end_ns.0);
+                Self::Interval(sample)
+            }
+            Self::LoadEnded { at_ns } => Self::LoadEnded { at_ns: shift(at_ns) },
+            other => other,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use crate::assignment::{FromClient, OwnPlaceFacts, ToClient, WindowTimes};
 use crate::error::RunError;
 use crate::group::{GroupHooks, run_process};
+use crate::host_identity::HostIdentity;
 use crate::stop::{StopFlag, StopRequest};
 use narrows_engines::{Clock, EngineRegistry};
 use narrows_model::trial::IntervalSample;
@@ -86,6 +87,7 @@ pub fn serve(
     mut output: impl Write + Send,
     registry: &EngineRegistry,
     clock: &Arc<dyn Clock>,
+    identity: &IdentityFn<'_>,
 ) -> std::io::Result<()> {
     let (sender, inbox) = channel();
     let stop = StopFlag::default();
@@ -99,7 +101,7 @@ pub fn serve(
         }));
         stop.ask(StopRequest::Now);
     });
-    serve_orders(inbox, &mut |_, answer| send(&mut output, &answer), registry, clock)
+    serve_orders(inbox, &mut |_, answer| send(&mut output, &answer), registry, clock, identity)
 }
 
 /// A message to a client, with what belongs to its trial.
@@ -116,6 +118,9 @@ pub struct ClientOrder {
 /// Where the answers to the orders of a trial are sent.
 pub type AnswerFn<'a> = dyn FnMut(u64, FromClient) -> std::io::Result<()> + Send + 'a;
 
+/// What runs this client and where, read when it is asked for.
+pub type IdentityFn<'a> = dyn Fn() -> HostIdentity + 'a;
+
 /// Runs the assignments among `inbox` until it closes; each answer is given to `answer` with the number of its trial.
 ///
 /// # Errors
@@ -125,11 +130,22 @@ pub fn serve_orders(
     answer: &mut AnswerFn<'_>,
     registry: &EngineRegistry,
     clock: &Arc<dyn Clock>,
+    identity: &IdentityFn<'_>,
 ) -> std::io::Result<()> {
     let mut inbox = OrderInbox { inbox, next: None };
     while let Some(order) = inbox.next() {
-        let ClientOrder { trial, message: ToClient::Prepare(assignment, folders), stop } = order else {
-            continue;
+        let ClientOrder { trial, message, stop } = order;
+        let (assignment, folders) = match message {
+            ToClient::Prepare(assignment, folders) => (assignment, folders),
+            ToClient::Identify => {
+                answer(trial, FromClient::Identity(Box::new(identity())))?;
+                continue;
+            }
+            ToClient::ReadClock => {
+                answer(trial, FromClient::Clock { at_ns: clock.now().0, pid: std::process::id() })?;
+                continue;
+            }
+            ToClient::Go(_) | ToClient::Stop => continue,
         };
         folders.into_iter().for_each(OwnPlaceFacts::add);
         let result = registry

@@ -9,11 +9,14 @@ use narrows_model::trial::IntervalSample;
 use std::sync::Arc;
 
 mod clients;
+mod host_of_client;
+mod on_hosts;
 mod processes;
 
 pub use clients::{
     ClientEvent, ClientEventSender, ClientPort, ClientSilence, ConnectFn, MessagesEnd, run_clients,
 };
+pub use on_hosts::HostCoordinator;
 pub use processes::ProcessCoordinator;
 
 /// What the trial does while its clients run.
@@ -65,6 +68,11 @@ pub trait Coordinator: Send {
         context: &LocalContext<'_>,
         hooks: &mut dyn TrialHooks,
     ) -> Result<Vec<ClientOutput>, RunError>;
+
+    /// How long before it is due the start of load is to be sent to clients on other machines; 0 for those of this one.
+    fn notice_ns(&self) -> u64 {
+        0
+    }
 }
 
 impl<C: Coordinator + Sync + ?Sized> Coordinator for Arc<C> {
@@ -75,6 +83,10 @@ impl<C: Coordinator + Sync + ?Sized> Coordinator for Arc<C> {
         hooks: &mut dyn TrialHooks,
     ) -> Result<Vec<ClientOutput>, RunError> {
         (**self).run(assignments, context, hooks)
+    }
+
+    fn notice_ns(&self) -> u64 {
+        (**self).notice_ns()
     }
 }
 

@@ -23,13 +23,23 @@ pub enum RunError {
     #[error(transparent)]
     Engine(EngineError),
     /// A client process failed.
-    #[error("{} {problem}", process_name(*client_index, *client_count))]
+    #[error("{} {problem}", process_name(*client_index, *client_count, host.as_deref()))]
     Client {
         /// The process, from 0.
         client_index: u32,
         /// How many there are.
         client_count: u32,
+        /// Its host, where the command has named it.
+        host: Option<String>,
         /// What it did or did not do, as the end of a sentence, and what to do.
+        problem: String,
+    },
+    /// A host that clients run on does not answer any more: no load can be put on by it.
+    #[error("host {host} {problem}")]
+    Host {
+        /// Its name.
+        host: String,
+        /// What it did or did not do, as the end of a sentence.
         problem: String,
     },
     /// A rank of the job is lost, and cannot be started again.
@@ -60,11 +70,13 @@ pub enum RunError {
 }
 
 /// What a client's process is called; who has asked for none knows of no clients.
-fn process_name(client_index: u32, client_count: u32) -> String {
-    if client_count == 1 {
-        return "the process of the load".to_owned();
-    }
-    format!("client process {} of {client_count}", client_index.saturating_add(1))
+fn process_name(client_index: u32, client_count: u32, host: Option<&str>) -> String {
+    let name = if client_count == 1 {
+        "the process of the load".to_owned()
+    } else {
+        format!("client process {} of {client_count}", client_index.saturating_add(1))
+    };
+    host.map_or_else(|| name.clone(), |host| format!("{name} on {host}"))
 }
 
 impl From<EngineError> for RunError {
@@ -80,7 +92,7 @@ impl RunError {
     pub fn kind(&self) -> RunErrorKind {
         match self {
             RunError::Engine(_) | RunError::PreparedTooLong { .. } => RunErrorKind::Target,
-            RunError::Client { .. } | RunError::Rank { .. } => RunErrorKind::Client,
+            RunError::Client { .. } | RunError::Rank { .. } | RunError::Host { .. } => RunErrorKind::Client,
             RunError::Sink(_) => RunErrorKind::Sink,
             RunError::Stopped => RunErrorKind::Stopped,
         }

@@ -314,7 +314,7 @@ fn ends_the_run(error: &RunError) -> bool {
         RunError::Engine(engine) => {
             matches!(engine.kind, ErrorKind::PeerGone | ErrorKind::Refused | ErrorKind::Token)
         }
-        RunError::Rank { .. } => true,
+        RunError::Rank { .. } | RunError::Host { .. } => true,
         other => other.kind() == RunErrorKind::Sink,
     }
 }

@@ -206,6 +206,7 @@ fn client_output(
         None => Err(RunError::Client {
             client_index,
             client_count: assignment.cell.workload.clients.max(1),
+            host: None,
             problem: "failed: a worker ended without a result".to_owned(),
         }),
     }

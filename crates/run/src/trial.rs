@@ -67,6 +67,7 @@ pub(crate) fn run_trial(
     let mut hooks = TrialObserver {
         cell,
         trial,
+        notice_ns: site.coordinator.notice_ns(),
         limit_ns: turn.limit_ns,
         clock: Arc::clone(&site.clock),
         stop: site.stop.clone(),
@@ -191,6 +192,8 @@ fn sync_after(assignments: &[Assignment], site: &CellSite) -> Result<Vec<ErrorCo
 struct TrialObserver<'a> {
     cell: &'a Cell,
     trial: u32,
+    /// Of clients on other machines.
+    notice_ns: u64,
     limit_ns: u64,
     clock: Arc<dyn Clock>,
     stop: StopFlag,
@@ -293,8 +296,10 @@ impl TrialHooks for TrialObserver<'_> {
             self.announce(Phase::WarmUp);
         }
         let load = &self.cell.workload;
-        let is_lone = child_pids.is_empty() && load.workers <= 1 && load.clients <= 1;
-        let start_ns = self.clock.now().0 + if is_lone { LONE_START_DELAY_NS } else { START_DELAY_NS };
+        let is_here = child_pids.is_empty() && self.notice_ns == 0;
+        let is_lone = is_here && load.workers <= 1 && load.clients <= 1;
+        let delay_ns = if is_lone { LONE_START_DELAY_NS } else { START_DELAY_NS.max(self.notice_ns) };
+        let start_ns = self.clock.now().0 + delay_ns;
         let measure_from_ns = start_ns + stop.warm_up_ns.0;
         let times =
             WindowTimes { start_ns, measure_from_ns, measure_until_ns: measure_from_ns + stop.measure_ns.0 };

@@ -51,6 +51,7 @@ pub fn inventory(profile: &SimProfile) -> Inventory {
         path,
         more_paths: Vec::new(),
         ranks: Vec::new(),
+        client_hosts: Vec::new(),
         unknown: Vec::new(),
     }
 }
@@ -62,6 +63,7 @@ pub(crate) fn server_inventory(profile: &SimProfile) -> Inventory {
         path: Some(path("/sim/store")),
         more_paths: Vec::new(),
         ranks: Vec::new(),
+        client_hosts: Vec::new(),
         unknown: Vec::new(),
     }
 }

@@ -26,8 +26,8 @@ pub fn spread(plan: &mut Plan, clients: u32) {
         cell.id = Cell::name(cell.cut, &cell.workload);
         if part.is_none() {
             let reason = format!(
-                "{clients} clients with a block of {} each need more than the {planned} that are planned for files; start \
-                 fewer ranks, use smaller blocks, or free space",
+                "{clients} clients with a block of {} each need more than the {planned} that are planned for files; use \
+                 fewer ranks or hosts, use smaller blocks, or free space",
                 cell.workload.block_bytes
             );
             skipped.push(SkippedCell { cell: cell.id.clone(), reason });

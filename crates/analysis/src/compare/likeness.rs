@@ -83,7 +83,7 @@ fn word(value: &impl std::fmt::Debug) -> String {
 }
 
 fn of_host(role: Role, summary: &HostSummary) -> Vec<Fact> {
-    let Inventory { host, path, .. } = &summary.inventory;
+    let Inventory { host, path, client_hosts, .. } = &summary.inventory;
     let of = role.name();
     let fact = |what: &str, value: Option<String>| (format!("{what} of the {of}"), value);
     let size = |bytes: Option<Bytes>| bytes.map(amount);
@@ -104,6 +104,11 @@ fn of_host(role: Role, summary: &HostSummary) -> Vec<Fact> {
         fact("links", Some(links(&host.nics))),
         fact("clock resolution", host.clock_resolution_ns.map(|ns| decade(ns.0))),
     ];
+    if role == Role::Client {
+        let names: Vec<&str> = client_hosts.iter().map(|host| host.name.as_str()).collect();
+        let hosts = if names.is_empty() { "this machine".to_owned() } else { names.join(", ") };
+        facts.push(("hosts of the clients".to_owned(), Some(hosts)));
+    }
     if let Some(server) = &summary.server {
         facts.push(fact("narrows", Some(server.narrows_version.clone())));
         facts.push(fact("CPU quota of the endpoint", cpus(server.quota_cpus)));

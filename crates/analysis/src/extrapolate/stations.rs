@@ -160,7 +160,8 @@ fn of_cpu(summary: &Summary, curve: &Curve<'_>, role: Role) -> Option<PathStatio
     let cpu = SummaryView::cpu(last, role)?;
     let demand_s = cpu.service_demand_s_per_op.filter(|demand| *demand > 0.0)?;
     let host = summary.hosts.iter().find(|host| host.roles.contains(&role))?;
-    let cpus = host_cpus(&host.inventory.host).max(cpu.capacity_cpus);
+    let elsewhere = host.inventory.cpus_elsewhere(u32::MAX).filter(|_| role == Role::Client);
+    let cpus = elsewhere.unwrap_or_else(|| host_cpus(&host.inventory.host).max(cpu.capacity_cpus));
     let per_op = if curve.unit == BYTES_UNIT { last.block_bytes.as_f64() } else { 1.0 };
     let segment = if role == Role::Client { Segment::ClientCpu } else { Segment::ServerCpu };
     Some(PathStation {

@@ -26,6 +26,10 @@ impl Sharing {
     #[must_use]
     pub fn new(client: &Inventory, server: Option<&ServerFacts>, one_group: bool) -> Self {
         let Some(server) = server else { return Self::default() };
+        // What the client's machine is says nothing of clients on others.
+        if client.has_clients_elsewhere() {
+            return Self::default();
+        }
         let same_boot =
             client.host.boot_id.as_ref().is_some_and(|id| !id.is_empty() && *id == server.boot_id);
         if !(same_boot || server.shares_machine) {

@@ -131,7 +131,8 @@ fn link_full(view: &SummaryView<'_>, stream: &CellSummary) -> bool {
         .summary
         .hosts
         .iter()
-        .filter(|host| host.roles.contains(&Role::Client) || host.roles.contains(&Role::Server));
+        .filter(|host| host.roles.contains(&Role::Client) || host.roles.contains(&Role::Server))
+        .filter(|host| !host.inventory.has_clients_elsewhere());
     let links = ends
         .flat_map(|host| &host.inventory.host.nics)
         .filter(|nic| !nic.is_virtual && nic.operstate == "up");

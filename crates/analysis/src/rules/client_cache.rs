@@ -109,6 +109,10 @@ fn wire(view: &SummaryView<'_>, cell: &CellSummary) -> (&'static str, String) {
 fn above_link(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
     let rate = cell.rate_bytes_per_s.filter(|_| view.has_network())?.0;
     let client = view.summary.hosts.iter().find(|host| host.roles.contains(&Role::Client))?;
+    // Clients on several machines have several links.
+    if client.inventory.has_clients_elsewhere() {
+        return None;
+    }
     let links = client.inventory.host.nics.iter().filter(|nic| !nic.is_virtual && nic.operstate == "up");
     let fastest = links.filter_map(|nic| nic.link_bits_per_s).max()?;
     let link = fastest as f64 / 8.0;

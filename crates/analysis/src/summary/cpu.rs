@@ -35,7 +35,7 @@ pub(super) fn by_role(data: &CellData, machines: &Machines<'_>) -> BTreeMap<Role
 /// is no other thread's. What the kernel's workers do for a ring is the load's, but not on its threads.
 fn role_cpu(data: &CellData, delta: &RoleDelta, ops: u64, machines: &Machines<'_>) -> Option<RoleCpu> {
     let window = window(data, delta);
-    if in_ticks(delta) && window.0 < TICKS_MIN * TICK_NS {
+    if is_elsewhere(delta.role, machines) || (in_ticks(delta) && window.0 < TICKS_MIN * TICK_NS) {
         return short(data, delta, ops, machines, window);
     }
     let ring = delta.ring.unwrap_or_default();
@@ -102,6 +102,11 @@ fn in_ticks(delta: &RoleDelta) -> bool {
     [process, host].into_iter().flatten().flatten().all(|used| used.0 % TICK_NS == 0)
 }
 
+/// Whether a role's processes are on machines whose counters are not read: its threads report their own times.
+fn is_elsewhere(role: Role, machines: &Machines<'_>) -> bool {
+    role == Role::Client && machines.client.has_clients_elsewhere()
+}
+
 /// CPU of a role in a window of few ticks: by its quota's group, which counts without them, and at the client by the
 /// clocks of the load's threads. Neither includes what the kernel's threads did for a ring.
 fn short(
@@ -111,7 +116,11 @@ fn short(
     machines: &Machines<'_>,
     window: Nanos,
 ) -> Option<RoleCpu> {
-    let allowed = capacity(delta, machines)?;
+    let elsewhere = machines.client.cpus_elsewhere(data.cell.workload.clients);
+    let allowed = match elsewhere.filter(|_| is_elsewhere(delta.role, machines)) {
+        Some(cpus) => cpus,
+        None => capacity(delta, machines)?,
+    };
     let group = used(delta, machines)
         .filter(|used| used.basis == CpuBasis::Cgroup && window.0 >= PERIOD_NS)
         .map(|used| CpuStation { used, cpus: allowed, aside_s: 0.0, elapsed_s: delta.elapsed.as_secs_f64() });

@@ -2,6 +2,7 @@
 
 use crate::testing::{Grid, cleared, found, machine, plan};
 use crate::{Input, RunFacts, analyse};
+use narrows_model::client_host::ClientHostFacts;
 use narrows_model::counters::{CounterSample, ForeignCpu, ForeignProgram, HostCpu, ProcessCpu, Role};
 use narrows_model::summary::CpuBasis;
 use narrows_model::{Event, Nanos, Segment, Summary};
@@ -21,6 +22,11 @@ struct Short {
 
 /// A machine whose trials of one thread were that short, its processes counted in ticks.
 fn measured(name: &str, short: Short) -> Summary {
+    measured_on(name, short, &[])
+}
+
+/// The same with clients on these hosts; none for this machine.
+fn measured_on(name: &str, short: Short, hosts: &[ClientHostFacts]) -> Summary {
     let profile = machine(name);
     let plan = plan(&profile, Grid::default());
     let mut events = narrows_sim::simulate(&profile, &plan).unwrap();
@@ -38,9 +44,13 @@ fn measured(name: &str, short: Short) -> Summary {
             pair.after.at_ns = Nanos(pair.before.at_ns.0 + short.window_ns + 100_000);
             counted(&mut pair.before, 0);
             counted(&mut pair.after, short.ticks);
+            if pair.before.role == Role::Client && !hosts.is_empty() {
+                (pair.before.process_cpu, pair.after.process_cpu) = (None, None);
+            }
         }
     }
-    let (manifest, inventory) = (RunFacts::default(), narrows_sim::inventory(&profile));
+    let (manifest, mut inventory) = (RunFacts::default(), narrows_sim::inventory(&profile));
+    inventory.client_hosts = hosts.to_vec();
     analyse(&Input { manifest, plan: &plan, inventory: &inventory, events: &events })
 }
 
@@ -160,5 +170,36 @@ fn what_other_programs_burn_is_charged_to_no_role_and_no_role_uses_more_than_it_
             }
         }
         assert!(!found(&summary, "client-cpu-full"), "{affinity:?} {counted}");
+    }
+}
+
+fn client_host(name: &str, boot_id: &str, cpus: u32) -> ClientHostFacts {
+    ClientHostFacts {
+        name: name.to_owned(),
+        hostname: name.to_owned(),
+        boot_id: Some(boot_id.to_owned()),
+        shares_machine: false,
+        kernel_release: None,
+        affinity_cpus: (0..cpus).collect(),
+        clock_offset_ns: 0,
+        clock_uncertainty_ns: Nanos(1000),
+    }
+}
+
+#[test]
+fn clients_on_other_machines_are_charged_by_their_threads_in_any_window() {
+    // The second is another name of the first machine.
+    let hosts = [client_host("a", "one", 4), client_host("b", "one", 4)];
+    for window_ns in [300_000_000, 1_000_000_000, 5_000_000_000] {
+        let short = Short { window_ns, ticks: 90, ran_ratio: Some(0.4) };
+        let summary = measured_on("strong-client", short, &hosts);
+        let bases = bases(&summary, Role::Client);
+        assert!(bases.iter().flatten().all(|basis| *basis == CpuBasis::Thread), "{window_ns}: {bases:?}");
+        assert!(bases.iter().any(Option::is_some), "{window_ns}");
+        let path = summary.cells.iter().filter(|cell| cell.cut == narrows_model::Cut::Path);
+        for client in path.filter_map(|cell| cell.cpu.get(&Role::Client)) {
+            assert!((client.busy_ratio * client.capacity_cpus - 0.4).abs() < 0.2, "{client:?}");
+            assert!(client.capacity_cpus <= 4.0, "{client:?}");
+        }
     }
 }

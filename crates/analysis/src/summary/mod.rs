@@ -187,7 +187,10 @@ impl<'a> Machines<'a> {
 
     /// The roles on the machine of `role`, itself included.
     pub(crate) fn roles_beside(&self, role: Role) -> Vec<Role> {
-        let boot_id = |inventory: &Inventory| inventory.host.boot_id.clone().filter(|id| !id.is_empty());
+        let boot_id = |inventory: &Inventory| {
+            let known = inventory.host.boot_id.clone().filter(|id| !id.is_empty());
+            known.filter(|_| !inventory.has_clients_elsewhere())
+        };
         let own = self.inventory(role).and_then(boot_id);
         let shares = |other: &Role| {
             let with_proxy = role == Role::Proxy || *other == Role::Proxy;

@@ -1,7 +1,7 @@
 //! What may be typed after `narrows check`.
 
 use super::value::{parse_block, parse_target, positive_seconds};
-use super::{OutputArguments, OverwriteArguments};
+use super::{HostArguments, OutputArguments, OverwriteArguments};
 use clap::{Args, ValueEnum};
 use narrows_analysis::FAIL_IF_FORM;
 use narrows_model::typed::SIZES;
@@ -58,6 +58,8 @@ pub(crate) struct CheckArguments {
     /// Fail with exit code 1 if this holds, such as 'random read 4KiB iops < 20000'; several are allowed
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<String>,
+    #[command(flatten)]
+    pub(crate) hosts: HostArguments,
     #[command(flatten)]
     pub(crate) overwrite: OverwriteArguments,
     #[command(flatten)]

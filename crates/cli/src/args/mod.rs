@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod hosts;
 mod import;
 mod noise;
 mod overwrite;
@@ -20,6 +21,7 @@ use std::path::PathBuf;
 
 pub(crate) use check::{CheckArguments, CheckOp};
 pub(crate) use compare::{COMPARE_EXITS, CompareArguments};
+pub(crate) use hosts::HostArguments;
 pub(crate) use import::{ALL_SECTIONS, ImportArguments};
 pub(crate) use noise::NoiseArguments;
 pub(crate) use overwrite::OverwriteArguments;

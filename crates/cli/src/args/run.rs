@@ -1,7 +1,7 @@
 //! What may be typed after `narrows run`.
 
 use super::value::{positive_seconds, window_seconds};
-use super::{OutputArguments, OverwriteArguments};
+use super::{HostArguments, OutputArguments, OverwriteArguments};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -25,6 +25,8 @@ pub(crate) struct RunArguments {
     /// File with the token of the study's endpoints and proxy
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) hosts: HostArguments,
     #[command(flatten)]
     pub(crate) overwrite: OverwriteArguments,
     /// Fail with exit code 1 if this holds, such as 'random read 4KiB iops < 20000'; several are allowed

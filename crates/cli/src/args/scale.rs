@@ -1,7 +1,7 @@
 //! What may be typed after `narrows scale`.
 
 use super::value::{parse_block, parse_target, positive_seconds, window_seconds};
-use super::{CheckOp, OutputArguments, OverwriteArguments};
+use super::{CheckOp, HostArguments, OutputArguments, OverwriteArguments};
 use clap::{Args, ValueEnum};
 use narrows_model::{Bytes, Target};
 use std::path::PathBuf;
@@ -49,6 +49,8 @@ pub(crate) struct ScaleArguments {
     /// File with the endpoint's token
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) hosts: HostArguments,
     #[command(flatten)]
     pub(crate) overwrite: OverwriteArguments,
     /// File for the points and laws as comma-separated values, to be plotted; `-` prints them in place of the text

@@ -10,6 +10,7 @@ use crate::args::CheckArguments;
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
 use crate::fail_if;
+use crate::hosts::{ClientStart, NamedHosts};
 use crate::measurement::{self, OutputContext, RefineFn, RunExtent, RunSpec, Watch, random_u64};
 use crate::token;
 use narrows_model::{Cut, Plan};
@@ -48,8 +49,13 @@ impl PreparedCheck {
         Ok(())
     }
 
-    /// The run of its plan to this extent, refined by `refine`.
-    pub(crate) fn run_spec(&mut self, refine: Option<RefineFn>, extent: RunExtent) -> RunSpec<'_> {
+    /// The run of its plan to this extent by `clients`, refined by `refine`.
+    pub(crate) fn run_spec(
+        &mut self,
+        refine: Option<RefineFn>,
+        extent: RunExtent,
+        clients: ClientStart,
+    ) -> RunSpec<'_> {
         RunSpec {
             plan: &self.plan,
             inventory: self.resolved.inventory(),
@@ -59,7 +65,7 @@ impl PreparedCheck {
             refine,
             extent,
             confirm: false,
-            launchers: Vec::new(),
+            clients,
         }
     }
 }
@@ -71,17 +77,35 @@ pub(crate) fn run(
     console: &Console,
 ) -> Result<Exit, CommandFailure> {
     let context = OutputContext { output: &arguments.output, command, console };
+    let hosts = hosts(arguments)?;
+    let usual_clients = hosts.usual_clients();
     let watch = Watch::start(console)?;
-    let mut prepared = prepare(arguments, crate::ranks::usual_clients(), &watch, Some(console))?;
+    let clients = hosts.connect(&arguments.output, std::slice::from_ref(&arguments.target), &watch.clock)?;
+    let mut prepared = prepare(arguments, usual_clients, &watch, Some(console))?;
     if arguments.output.plan {
         context.print_short_plan(&prepared.plan)?;
         return Ok(Exit::Done);
     }
     prepared.announce(&watch, context)?;
-    let spec = prepared.run_spec(Some(refine::refine_plan), extent(arguments));
+    let spec = prepared.run_spec(Some(refine::refine_plan), extent(arguments), clients);
     let finished = measurement::run(RunSpec { confirm: arguments.confirm, ..spec }, &watch, context)?;
     drop(prepared);
     measurement::conclude(finished, context)
+}
+
+/// The hosts that are named.
+///
+/// # Errors
+/// What is wrong with them; an endpoint that this command starts, which no other host reaches.
+pub(crate) fn hosts(arguments: &CheckArguments) -> Result<NamedHosts, CommandFailure> {
+    let hosts = NamedHosts::new(&arguments.hosts)?;
+    if hosts.are_named() && arguments.server.as_deref() == Some("self") {
+        return Err(CommandFailure::bad_input(
+            "--server self starts an endpoint on the loopback of this machine, which other hosts do not reach; start \
+             `narrows serve` where TARGET is stored, and give its address with --server",
+        ));
+    }
+    Ok(hosts)
 }
 
 /// Which of the plan's cells are measured: those that decide the verdict, unless all are asked for. Blocks and depths that

@@ -2,9 +2,11 @@
 
 use super::endpoint::monitor;
 use super::{OutputContext, RefineFn, RunExtent, RunSpec, Watch};
+use crate::client::CLIENT_COMMAND;
 use crate::console::Console;
 use crate::diagnose::summary_of;
 use crate::exit::CommandFailure;
+use crate::hosts::ClientStart;
 use crate::progress::ProgressDisplay;
 use narrows_engines::Clock;
 use narrows_engines::endpoint::ControlClient;
@@ -14,8 +16,8 @@ use narrows_model::inventory::PathKind;
 use narrows_model::{Event, Inventory, Nanos, Plan, Sink, SinkError, Summary};
 use narrows_record::Writer;
 use narrows_run::{
-    CellSite, ClientCounters, OptionalServer, PathPeers, PeerLoss, PeerMonitor, ProcessCoordinator,
-    RunOutput, ServerLink, clean_up_within, execute,
+    CellSite, ClientCounters, Coordinator, CountersElsewhere, HostCoordinator, OptionalServer, PathPeers,
+    PeerLoss, PeerMonitor, ProcessCoordinator, RunOutput, ServerLink, clean_up_within, execute,
 };
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -245,22 +247,35 @@ impl RunExecutor<'_> {
             })
     }
 
-    fn site(&self, plan: &Plan) -> Result<CellSite, CommandFailure> {
+    /// Starts clients as ranks of a job, on hosts that were named, or on this machine.
+    fn coordinator(&self) -> Result<Box<dyn Coordinator>, CommandFailure> {
+        if let Some(ranks) = crate::ranks::coordinator() {
+            return Ok(Box::new(ranks));
+        }
+        let arguments = vec![CLIENT_COMMAND.to_owned()];
+        let launchers = match &self.spec.clients {
+            ClientStart::OnHosts(hosts) => {
+                return Ok(Box::new(HostCoordinator::new(Arc::clone(hosts), arguments)));
+            }
+            ClientStart::Here(launchers) => launchers.clone(),
+        };
         let program = std::env::current_exe()
             .map_err(|error| CommandFailure::could_not_run(format!("find this program: {error}")))?;
+        Ok(Box::new(ProcessCoordinator::new(program, arguments).launched_by(launchers)))
+    }
+
+    fn site(&self, plan: &Plan) -> Result<CellSite, CommandFailure> {
         Ok(CellSite {
             registry: crate::registry::registry(),
             clock: Arc::clone(&self.watch.clock),
             stop: self.watch.stop.clone(),
             peer_loss: PeerLoss::default(),
-            coordinator: match crate::ranks::coordinator() {
-                Some(ranks) => Box::new(ranks),
-                None => Box::new(
-                    ProcessCoordinator::new(program, vec!["__client".to_owned()])
-                        .launched_by(self.spec.launchers.clone()),
-                ),
+            coordinator: self.coordinator()?,
+            counters: if self.spec.clients.hosts().iter().all(|host| host.shares_machine) {
+                Box::new(self.client_counters())
+            } else {
+                Box::new(CountersElsewhere)
             },
-            counters: Box::new(self.client_counters()),
             hostname: self.spec.inventory.host.hostname.clone(),
             seed: plan.seed,
             interval_ns: plan.interval_ns,

@@ -26,6 +26,7 @@ mod watch;
 use crate::args::OutputArguments;
 use crate::console::Console;
 use crate::exit::CommandFailure;
+use crate::hosts::{self, ClientStart};
 use crate::signals;
 use load::RunExecutor;
 use narrows_model::event::EndReason;
@@ -153,8 +154,8 @@ pub(crate) struct RunSpec<'a> {
     pub(crate) extent: RunExtent,
     /// Whether its verdicts are confirmed then, by changing what they blame.
     pub(crate) confirm: bool,
-    /// Words before the command of each client, in turn; none for clients that this program starts itself.
-    pub(crate) launchers: Vec<Vec<String>>,
+    /// Where its clients are started.
+    pub(crate) clients: ClientStart,
 }
 
 /// A run that is over, its record not yet finished.
@@ -172,17 +173,18 @@ pub(crate) fn run(
     watch: &Watch,
     context: OutputContext<'_>,
 ) -> Result<FinishedRun, CommandFailure> {
-    let ranks = crate::ranks::facts();
+    let (ranks, client_hosts) = (crate::ranks::facts(), spec.clients.hosts().to_vec());
     if !context.output.quiet {
-        for line in crate::ranks::placement(ranks) {
+        for line in crate::ranks::placement(ranks).into_iter().chain(hosts::placement(&client_hosts)) {
             context.console.say(&line);
         }
     }
-    if let Some(line) = crate::ranks::idle_ranks(spec.plan) {
-        context.console.say(&line);
+    let idle = [crate::ranks::idle_ranks(spec.plan), hosts::idle_hosts(spec.plan, &client_hosts)];
+    for line in idle.iter().flatten() {
+        context.console.say(line);
     }
     signals::end_preparation();
-    let inventory = Inventory { ranks: ranks.to_vec(), ..spec.inventory.clone() };
+    let inventory = Inventory { ranks: ranks.to_vec(), client_hosts, ..spec.inventory.clone() };
     let writer = record(spec.plan, &inventory, context)?;
     let (reason, writer) = RunExecutor { spec, watch, context }.execute(writer)?;
     Ok(FinishedRun { writer, reason })

@@ -6,6 +6,7 @@ pub(crate) mod sites;
 use crate::args::RunArguments;
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
+use crate::hosts::NamedHosts;
 use crate::measurement::{self, OutputContext, Watch, random_u64};
 use crate::{fail_if, input, registry, token};
 pub(crate) use facts::{facts, facts_of};
@@ -20,8 +21,9 @@ pub(crate) fn run(
     console: &Console,
 ) -> Result<Exit, CommandFailure> {
     let context = OutputContext { output: &arguments.output, command, console };
+    let hosts = NamedHosts::new(&arguments.hosts)?;
     let watch = Watch::start(console)?;
-    let study = study(arguments)?;
+    let study = study(arguments, hosts.usual_clients())?;
     let engines = study.wanted().into_iter().filter_map(|(_, engine)| engine);
     if let Some(refusal) = registry::refusal(engines).filter(|_| !arguments.output.plan) {
         return Err(refusal);
@@ -32,6 +34,7 @@ pub(crate) fn run(
     };
     let token = token::read(arguments.token_file.as_deref())?;
     let consent = Consent { plan_only: arguments.output.plan, overwrite: &arguments.overwrite };
+    let clients = hosts.connect(&arguments.output, &study.targets(), &watch.clock)?;
     let sites = Sites::examine(&study.targets(), token.as_deref(), &watch, consent)?;
     for leftover in sites.leftovers() {
         console.say(&leftover);
@@ -43,7 +46,7 @@ pub(crate) fn run(
         context.print_plan(&plan)?;
         return check_has_cells(&plan).map(|()| Exit::Done);
     }
-    let finished = sites.run(plan, token, Vec::new(), &watch, context)?;
+    let finished = sites.run(plan, token, clients, &watch, context)?;
     measurement::conclude(finished, context)
 }
 
@@ -59,12 +62,12 @@ pub(crate) fn check_has_cells(plan: &Plan) -> Result<(), CommandFailure> {
     }
 }
 
-/// The study, with what the command line says instead of its file.
-fn study(arguments: &RunArguments) -> Result<Study, CommandFailure> {
+/// The study, with what the command line says instead of its file; a load that says nothing of clients has `usual_clients`.
+fn study(arguments: &RunArguments, usual_clients: u32) -> Result<Study, CommandFailure> {
     let found = input::read(&arguments.study, input::STUDY)?;
     let parsed = narrows_study::parse_where(&found.text, &found.name, facts::target_problem);
     let mut study = parsed.map_err(|problems| refused(&problems))?;
-    study.set_usual_clients(crate::ranks::usual_clients());
+    study.set_usual_clients(usual_clients);
     if let Some(seconds) = arguments.seconds {
         study.set_seconds(seconds);
     }

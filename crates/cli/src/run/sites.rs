@@ -2,6 +2,7 @@
 
 use crate::args::OverwriteArguments;
 use crate::exit::CommandFailure;
+use crate::hosts::ClientStart;
 use crate::measurement::units::{self, UnitSite};
 use crate::measurement::{
     self, FinishedRun, OutputContext, PathFound, RunExtent, RunSpec, Watch, random_u64,
@@ -61,7 +62,7 @@ impl Sites {
         mut self,
         mut plan: Plan,
         token: Option<Vec<u8>>,
-        launchers: Vec<Vec<String>>,
+        clients: ClientStart,
         watch: &Watch,
         context: OutputContext<'_>,
     ) -> Result<FinishedRun, CommandFailure> {
@@ -82,7 +83,7 @@ impl Sites {
             refine: None,
             extent: RunExtent::WholePlan,
             confirm: false,
-            launchers,
+            clients,
         };
         measurement::run(spec, watch, context)
     }

@@ -6,10 +6,11 @@ use super::object_target::object_target;
 use super::output_files::OutputFiles;
 use super::test_folders::{TestFolders, check_places, parents_of};
 use super::{no_folder, refused};
-use crate::args::{CheckArguments, OutputArguments, OverwriteArguments};
+use crate::args::{CheckArguments, HostArguments, OutputArguments, OverwriteArguments};
 use crate::check::{self, PreparedCheck};
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
+use crate::hosts::ClientStart;
 use crate::measurement::{self, OutputContext, PathFound, RunExtent, RunSpec, Watch};
 use narrows_model::costs::PlanCosts;
 use narrows_model::{Bytes, Plan, Summary, Target};
@@ -101,7 +102,11 @@ fn load(
     context: OutputContext<'_>,
 ) -> Result<measurement::FinishedRun, CommandFailure> {
     context.announce(plan, prepared.resolved.inventory())?;
-    measurement::run(RunSpec { plan, ..prepared.run_spec(None, RunExtent::WholePlan) }, watch, context)
+    measurement::run(
+        RunSpec { plan, ..prepared.run_spec(None, RunExtent::WholePlan, ClientStart::here()) },
+        watch,
+        context,
+    )
 }
 
 /// Looks at the folder, connects to its server and plans the check of it.
@@ -124,6 +129,7 @@ fn prepare(
         op: Vec::new(),
         max_rate: None,
         deep: false,
+        hosts: HostArguments::default(),
         overwrite: OverwriteArguments::default(),
         whole_plan: false,
         confirm: false,

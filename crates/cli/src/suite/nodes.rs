@@ -3,6 +3,7 @@
 use super::refused;
 use super::serving::Nodes;
 use crate::exit::{CommandFailure, Exit};
+use crate::hosts::ClientStart;
 use crate::measurement::{self, OutputContext, PathFound, Watch, random_u64};
 use crate::run::facts_of;
 use crate::run::sites::{Consent, Sites};
@@ -43,7 +44,7 @@ pub(super) fn run(
         context.print_plan(&plan)?;
         return Ok(Exit::Done);
     }
-    let finished = sites.run(plan, token, launchers, watch, context)?;
+    let finished = sites.run(plan, token, ClientStart::Here(launchers), watch, context)?;
     drop(nodes);
     measurement::conclude(finished, context)
 }

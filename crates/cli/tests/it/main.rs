@@ -25,6 +25,7 @@ mod folder_rights;
 mod hostile_files;
 mod hostile_folder;
 mod hostile_record;
+mod hosts;
 mod import;
 mod kept_verdicts;
 mod lost_clients;

@@ -1,6 +1,6 @@
 //! `run` and `check` by several ranks: one plan, one record, all ranks as clients; and jobs that are refused.
 
-use crate::job::{events_of, json, mpirun, narrows_mpi, run, wait};
+use crate::job::{events_of, json, mpirun, narrows_mpi, run, run_refused, wait};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -219,4 +219,17 @@ fn the_ranks_of_a_suite_of_files_are_those_of_the_job_and_nothing_is_left_but_th
     let words = "suite mdtest -d . -n 20 --clients 4 --no-verdict --out s";
     let ended = run(folder.path(), 2, &words.split(' ').collect::<Vec<_>>());
     assert!(ended.code == Some(3) && ended.stderr.contains("the job has 2 ranks"), "{ended:?}");
+}
+
+#[test]
+fn hosts_are_refused_with_where_to_name_them_by_ranks_and_by_one_rank_alone() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let words = ["check", ".", "--hosts", "a,b"];
+    let refused = [run_refused(folder.path(), 2, &words), wait(started_alone(folder.path(), &words))];
+    for ended in refused {
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        let said =
+            "--hosts starts clients by a remote shell, and narrows-mpi has the ranks of its job as clients";
+        assert_eq!(ended.stderr.matches(said).count(), 1, "{ended:?}");
+    }
 }

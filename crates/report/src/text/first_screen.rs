@@ -5,7 +5,7 @@
 use super::headline::{self, LoadText};
 use super::names::CellNames;
 use super::next;
-use super::path::{PathMark, listed, mark};
+use super::path::{self, PathMark, listed, mark};
 use super::reading::reading;
 use super::style::{Paint, Style};
 use super::table::{Align, Field, TextTable};
@@ -92,8 +92,7 @@ fn path(summary: &Summary, bars_max: usize, limits_max: usize, style: &Style) ->
         return String::new();
     }
     let shown_rows = || rows.iter().filter(|row| shown.contains(&row.segment.id));
-    let table =
-        style.heading("PATH", &summary.target.to_string()) + &fitting_table(shown_rows, summary, style);
+    let table = style.heading("PATH", &path::place(summary)) + &fitting_table(shown_rows, summary, style);
     if limits_max == usize::MAX { table + &rest(&rows, &shown, style) } else { table }
 }
 

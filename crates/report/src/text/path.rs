@@ -151,13 +151,34 @@ fn short_regime(regime: &str) -> String {
     load.replace("synchronous", "sync")
 }
 
+/// Names of hosts that are shown; of more, their number is.
+const HOSTS_SHOWN: usize = 4;
+
+/// The hosts that the clients ran on; `None` where the command named none.
+fn client_hosts(summary: &Summary) -> Option<String> {
+    let client = summary.hosts.iter().find(|host| host.roles.contains(&Role::Client))?;
+    let hosts = &client.inventory.client_hosts;
+    let names: Vec<&str> = hosts.iter().take(HOSTS_SHOWN).map(|host| host.name.as_str()).collect();
+    let more = hosts.len().saturating_sub(HOSTS_SHOWN);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    (!names.is_empty()).then(|| names.join(", ") + &more)
+}
+
+/// The target, and the hosts of the clients where the command named them.
+pub(super) fn place(summary: &Summary) -> String {
+    let hosts = client_hosts(summary);
+    hosts
+        .map_or_else(|| summary.target.to_string(), |hosts| format!("{}, clients on {hosts}", summary.target))
+}
+
 /// Which machines the path leads over.
 fn machines(summary: &Summary, style: &Style) -> String {
     let name = |role: Role| {
         let host = summary.hosts.iter().find(|host| host.roles.contains(&role))?;
         Some(host.inventory.host.hostname.as_str())
     };
-    let client = name(Role::Client).unwrap_or("this machine");
+    let client = client_hosts(summary);
+    let client = client.as_deref().or_else(|| name(Role::Client)).unwrap_or("this machine");
     let server = summary.hosts.iter().find_map(|host| host.server.as_ref());
     let Some(server) = server else { return format!("{} on {client}", summary.target) };
     let root = match (&summary.target, &server.store_root) {

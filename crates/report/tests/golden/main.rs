@@ -55,6 +55,7 @@ fn inventories_read_as_kept() {
         path: Some(builders::path_facts(nfs)),
         more_paths: Vec::new(),
         ranks: Vec::new(),
+        client_hosts: Vec::new(),
         unknown: vec!["/sys/block/sda/queue/wbt_lat_usec: no permission".to_owned()],
     };
     compare("inventory_local", &text::inventory(&on(false), &Style::default()));

@@ -52,6 +52,10 @@ pub struct ClientSilence<'a> {
 pub trait ClientPort {
     /// Its process, where it is one of this machine and not this one.
     fn pid(&self) -> Option<u32>;
+    /// Its host, where the command has named it.
+    fn host(&self) -> Option<&str> {
+        None
+    }
     /// Sends it a message; a client that is gone shows otherwise.
     fn send(&mut self, message: &ToClient);
     /// How it was lost; `None` while it is there, or cannot be known not to be.
@@ -170,7 +174,7 @@ impl Clients {
         while let Some(waited_for) = self.children.iter().position(|client| !client.ready) {
             match self.next_message() {
                 Some((index, FromClient::Ready)) => self.children[index].ready = true,
-                Some((_, FromClient::Alive)) => {}
+                Some((_, FromClient::Alive | FromClient::Clock { .. })) => {}
                 Some((index, FromClient::Failed { message, .. })) => {
                     return Err(self.failure(index, &message));
                 }
@@ -226,7 +230,8 @@ impl Clients {
                 }
                 Some((_, FromClient::Turned)) => hooks.turned(),
                 Some((_, FromClient::LoadEnded { at_ns })) => self.apply_stone_wall(at_ns),
-                Some((_, FromClient::Ready | FromClient::Alive)) | None => {}
+                // Signs of life, if anything.
+                Some(_) | None => {}
             }
             if let Some(error) = self.first_lost().or_else(|| self.first_quiet()) {
                 first_error.get_or_insert(error);
@@ -329,7 +334,13 @@ impl Clients {
 
     fn error(&self, index: usize, problem: String) -> RunError {
         let bounded = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        RunError::Client { client_index: bounded(index), client_count: bounded(self.children.len()), problem }
+        let host = self.children.get(index).and_then(|client| client.port.host());
+        RunError::Client {
+            client_index: bounded(index),
+            client_count: bounded(self.children.len()),
+            host: host.map(str::to_owned),
+            problem,
+        }
     }
 }
 

@@ -4,10 +4,13 @@
 //! own: starting one would only add its cost.
 
 use super::clients::{ClientEvent, ClientPort, ClientSilence, run_clients};
+use super::host_of_client::HostOfClient;
 use super::{Coordinator, LocalContext, ThreadCoordinator, TrialHooks};
 use crate::assignment::{Assignment, ClientOutput, OwnPlaceFacts, ToClient};
 use crate::client_process::{read_messages, send};
 use crate::error::RunError;
+use crate::hosts::LastWords;
+use narrows_engines::own_folders::keep_disks;
 use narrows_sys::process::{StopSignal, die_with_parent, stop_child};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
@@ -80,10 +83,47 @@ impl ProcessCoordinator {
         assignment: &Assignment,
         sender: &Sender<(usize, ClientEvent)>,
     ) -> Result<ChildPort, RunError> {
+        let folders = OwnPlaceFacts::of_target(assignment.target());
+        let order = ClientStartOrder { assignment: assignment.clone(), folders, host: None };
+        ChildPort::start(self.command(assignment.client_index), order, sender)
+    }
+}
+
+/// What a client process is started for.
+pub(super) struct ClientStartOrder {
+    /// What it is to do.
+    pub(super) assignment: Assignment,
+    /// The places of its parent, where it is on the same machine.
+    pub(super) folders: Vec<OwnPlaceFacts>,
+    /// The host that it is started on, where the command has named it.
+    pub(super) host: Option<HostOfClient>,
+}
+
+/// A client that is a child of this process, or of the remote shell that is one, reached through its pipes.
+pub(super) struct ChildPort {
+    child: Child,
+    stdin: ChildStdin,
+    client_index: u32,
+    client_count: u32,
+    host: Option<HostOfClient>,
+    /// What a remote shell writes to stderr.
+    words: Option<LastWords>,
+}
+
+impl ChildPort {
+    /// Starts `command`, the client process or a remote shell that starts it, and sends it its assignment.
+    pub(super) fn start(
+        mut command: Command,
+        order: ClientStartOrder,
+        sender: &Sender<(usize, ClientEvent)>,
+    ) -> Result<Self, RunError> {
+        let ClientStartOrder { assignment, folders, host } = order;
         let (client_index, client_count) = (assignment.client_index, assignment.cell.workload.clients.max(1));
-        let failed = |problem: String| RunError::Client { client_index, client_count, problem };
-        let mut command = self.command(assignment.client_index);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let name = host.as_ref().map(|host| host.name.clone());
+        let failed =
+            |problem: String| RunError::Client { client_index, client_count, host: name.clone(), problem };
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(if host.is_some() { Stdio::piped() } else { Stdio::inherit() });
         // A Ctrl-C in the terminal is for the parent, which asks its clients to stop.
         command.process_group(0);
         die_with_parent(&mut command);
@@ -94,43 +134,54 @@ impl ProcessCoordinator {
         let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed("was started without pipes".to_owned()));
         };
-        let folders = OwnPlaceFacts::of_target(assignment.target());
-        send(&mut stdin, &ToClient::Prepare(Box::new(assignment.clone()), folders))
-            .map_err(|error| failed(format!("did not take its assignment: {error}")))?;
-        let index = assignment.client_index as usize;
-        let sender = sender.clone();
+        let words = child.stderr.take().map(LastWords::read_from);
+        let first = host.as_ref().map_or(Ok(()), |_| send(&mut stdin, &ToClient::ReadClock));
+        let sent = first.and_then(|()| send(&mut stdin, &ToClient::Prepare(Box::new(assignment), folders)));
+        // A remote shell that has ended says why; that is read where the client is waited for.
+        if let (Err(error), None) = (sent, &host) {
+            return Err(failed(format!("did not take its assignment: {error}")));
+        }
+        let index = client_index as usize;
+        let (sender, arrived) = (sender.clone(), host.clone());
         std::thread::spawn(move || {
             // The reader ends with the client's output or with the trial, whichever is first.
-            let ended =
-                read_messages(stdout, |message| sender.send((index, ClientEvent::Message(message))).is_ok());
+            let ended = read_messages(stdout, |message| {
+                let message = match &arrived {
+                    Some(host) => host.incoming(message),
+                    None => Some(message),
+                };
+                message.is_none_or(|message| sender.send((index, ClientEvent::Message(message))).is_ok())
+            });
             drop(sender.send((index, ClientEvent::Closed(ended))));
         });
-        Ok(ChildPort { child, stdin, client_index, client_count })
+        Ok(Self { child, stdin, client_index, client_count, host, words })
     }
-}
-
-/// A client that is a child of this process, reached through its pipes.
-struct ChildPort {
-    child: Child,
-    stdin: ChildStdin,
-    client_index: u32,
-    client_count: u32,
 }
 
 impl ClientPort for ChildPort {
     fn pid(&self) -> Option<u32> {
-        Some(self.child.id())
+        self.host.as_ref().map_or_else(|| Some(self.child.id()), HostOfClient::pid_here)
+    }
+
+    fn host(&self) -> Option<&str> {
+        self.host.as_ref().map(|host| host.name.as_str())
     }
 
     fn send(&mut self, message: &ToClient) {
         // A client that is gone shows in the inbox.
-        drop(send(&mut self.stdin, message));
+        drop(match &self.host {
+            Some(host) => send(&mut self.stdin, &host.outgoing(message)),
+            None => send(&mut self.stdin, message),
+        });
     }
 
     fn loss(&mut self, silence: ClientSilence<'_>) -> Option<String> {
         let problem = silence.closed?;
         match (self.child.try_wait(), problem) {
-            (Ok(Some(status)), _) => Some(ended(status)),
+            (Ok(Some(status)), _) => Some(match &self.words {
+                Some(words) => format!("{} before it had finished", words.ended(status)),
+                None => ended(status),
+            }),
             (_, Err(problem)) => Some(format!("sent an invalid message: {problem}")),
             _ if silence.quiet_ns > GONE_NS_MAX => Some("closed its pipe before it had finished".to_owned()),
             _ => None,
@@ -138,7 +189,12 @@ impl ClientPort for ChildPort {
     }
 
     fn lost_error(&self, problem: String) -> RunError {
-        RunError::Client { client_index: self.client_index, client_count: self.client_count, problem }
+        let host = self.host().map(str::to_owned);
+        if let Some(host) = self.host.as_ref().filter(|host| !host.shares_machine) {
+            // What runs there ends with its connection, at a time that is not known here.
+            keep_disks(&format!("host {} was lost and may still write there", host.name));
+        }
+        RunError::Client { client_index: self.client_index, client_count: self.client_count, host, problem }
     }
 
     fn end(&mut self) {
