@@ -149,6 +149,9 @@ impl RunExecutor<'_> {
                 inventory: Box::new(proxy.inventory().clone()),
             })?;
         }
+        if let Some(metrics) = &site.server_metrics {
+            recording.event(&Event::MetricsConnected { url: metrics.url() })?;
+        }
         let mut output = match self.spec.extent {
             RunExtent::UntilDecided { every_point } => self.until_decided(every_point, site, recording)?,
             RunExtent::WholePlan => self.whole_plan(plan, site, recording)?,
@@ -245,7 +248,7 @@ impl RunExecutor<'_> {
             })
     }
 
-    fn site(&self, plan: &Plan) -> Result<CellSite, CommandFailure> {
+    fn site(&mut self, plan: &Plan) -> Result<CellSite, CommandFailure> {
         let program = std::env::current_exe()
             .map_err(|error| CommandFailure::could_not_run(format!("find this program: {error}")))?;
         Ok(CellSite {
@@ -261,6 +264,7 @@ impl RunExecutor<'_> {
                 ),
             },
             counters: Box::new(self.client_counters()),
+            server_metrics: self.spec.server_metrics.take(),
             hostname: self.spec.inventory.host.hostname.clone(),
             seed: plan.seed,
             interval_ns: plan.interval_ns,

@@ -33,6 +33,9 @@ pub(crate) fn run(
     let token = token::read(arguments.token_file.as_deref())?;
     let consent = Consent { plan_only: arguments.output.plan, overwrite: &arguments.overwrite };
     let sites = Sites::examine(&study.targets(), token.as_deref(), &watch, consent)?;
+    let metrics_url = arguments.server_metrics.as_deref();
+    measurement::check_metrics_use(metrics_url, &study.targets(), sites.inventory())?;
+    let server_metrics = measurement::connect_metrics(metrics_url, &watch.clock)?;
     for leftover in sites.leftovers() {
         console.say(&leftover);
     }
@@ -43,7 +46,7 @@ pub(crate) fn run(
         context.print_plan(&plan)?;
         return check_has_cells(&plan).map(|()| Exit::Done);
     }
-    let finished = sites.run(plan, token, Vec::new(), &watch, context)?;
+    let finished = sites.with_metrics(server_metrics).run(plan, token, Vec::new(), &watch, context)?;
     measurement::conclude(finished, context)
 }
 
