@@ -402,23 +402,5 @@ pub(crate) fn empty_trial(cell: &narrows_model::CellId) -> narrows_model::TrialO
 /// Counters of `role` of which none could be read.
 #[cfg(test)]
 pub(crate) fn unread_counters(role: Role, at_ns: Nanos) -> CounterSample {
-    CounterSample {
-        role,
-        at_ns,
-        host_cpu: None,
-        process_cpu: None,
-        ring_cpu: None,
-        cgroup_cpu: None,
-        disks: Vec::new(),
-        nics: Vec::new(),
-        tcp: None,
-        memory: None,
-        workers: None,
-        threads: None,
-        foreign_cpu: None,
-        nfs_mounts: Vec::new(),
-        memory_pressure: None,
-        group_memory_pressure: None,
-        daemon: None,
-    }
+    CounterSample::unread(role, at_ns)
 }

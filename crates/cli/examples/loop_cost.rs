@@ -63,6 +63,7 @@ fn site() -> CellSite {
         peer_loss: PeerLoss::default(),
         coordinator: Box::new(ThreadCoordinator),
         counters: Box::new(NoCounters),
+        server_metrics: None,
         hostname: "here".to_owned(),
         seed: 1,
         interval_ns: Nanos::from_millis(100),

@@ -54,6 +54,7 @@ impl CellRun<'_> {
             peer_loss: PeerLoss::default(),
             coordinator: Box::new(ThreadCoordinator),
             counters: Box::new(ServerSampler::new(&inventory, self.session, &self.shared.workers)),
+            server_metrics: None,
             hostname: inventory.host.hostname,
             seed: self.terms.seed,
             interval_ns: self.terms.interval_ns.max(INTERVAL_NS_MIN),

@@ -35,6 +35,14 @@ pub fn labcat_bin() -> Result<PathBuf> {
     own_binary("labcat", "NARROWS_LABCAT")
 }
 
+/// The exporter of a control group's counters, `labexporter`.
+///
+/// # Errors
+/// [`LabErrorKind::Missing`] with the command that builds it.
+pub fn labexporter_bin() -> Result<PathBuf> {
+    own_binary("labexporter", "NARROWS_LABEXPORTER")
+}
+
 /// The wire with a delay.
 pub(crate) fn delaywire_bin() -> Result<PathBuf> {
     own_binary("delaywire", "NARROWS_DELAYWIRE")

@@ -37,11 +37,27 @@ impl Role {
     }
 }
 
+/// Who read counters of a machine.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum CounterOrigin {
+    /// A program of ours on that machine.
+    #[default]
+    Narrows,
+    /// The machine's `node_exporter`, read over HTTP: counters of the whole machine alone.
+    NodeExporter,
+}
+
 /// All counters of one role at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterSample {
     /// Whose counters these are.
     pub role: Role,
+    /// Who read them.
+    #[serde(default)]
+    pub origin: CounterOrigin,
     /// When they were read, on that machine's monotonic clock.
     pub at_ns: Nanos,
     /// CPU time of the whole machine; `None` where it could not be read.
@@ -83,6 +99,33 @@ pub struct CounterSample {
     /// The process that serves a file system of the path (FUSE); `None` without one, or where it is not known.
     #[serde(default)]
     pub daemon: Option<DaemonCounters>,
+}
+
+impl CounterSample {
+    /// A reading of `role` in which nothing could be read.
+    #[must_use]
+    pub fn unread(role: Role, at_ns: Nanos) -> Self {
+        Self {
+            role,
+            origin: CounterOrigin::Narrows,
+            at_ns,
+            host_cpu: None,
+            process_cpu: None,
+            ring_cpu: None,
+            cgroup_cpu: None,
+            disks: Vec::new(),
+            nics: Vec::new(),
+            tcp: None,
+            memory: None,
+            workers: None,
+            threads: None,
+            foreign_cpu: None,
+            nfs_mounts: Vec::new(),
+            memory_pressure: None,
+            group_memory_pressure: None,
+            daemon: None,
+        }
+    }
 }
 
 /// Time in which tasks could not go on for want of a resource (pressure stall information).

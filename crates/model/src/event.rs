@@ -66,6 +66,20 @@ pub enum Event {
         /// Its inventory.
         inventory: Box<Inventory>,
     },
+    /// The metrics of a server on which nothing of ours runs were read for the first time.
+    MetricsConnected {
+        /// Where they are.
+        url: String,
+    },
+    /// The server's counters of one trial were not read; the trial has figures without them.
+    MetricsMissed {
+        /// The cell.
+        cell: CellId,
+        /// The repetition, from 0.
+        trial: u32,
+        /// Why.
+        reason: String,
+    },
     /// Cells were added to the plan.
     PlanExtended {
         /// The new cells.

@@ -87,6 +87,19 @@ pub struct HostSummary {
     pub server: Option<ServerFacts>,
 }
 
+/// The metrics of a server on which nothing of ours runs, as they were read around the trials of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerMetricsSummary {
+    /// Where they are.
+    pub url: String,
+    /// Trials around which they were read.
+    pub read_count: u64,
+    /// Trials around which they were not read, which have figures without them.
+    pub missed_count: u64,
+    /// Why not, the first time; `None` where they always were.
+    pub missed_because: Option<String>,
+}
+
 /// What the load generator can do compared with what it was asked for.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GeneratorSummary {
@@ -402,6 +415,9 @@ pub struct Summary {
     pub suite: Option<SuiteSource>,
     /// Machines that took part.
     pub hosts: Vec<HostSummary>,
+    /// The server's metrics that were read around the trials; `None` where none were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_metrics: Option<ServerMetricsSummary>,
     /// Cells left out, and why.
     pub skipped: Vec<SkippedCell>,
     /// Cells that were begun and failed, and why; what they measured before is among the cells.

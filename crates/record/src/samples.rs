@@ -1,8 +1,8 @@
 //! Small values of every kind for tests.
 
 use narrows_model::counters::{
-    CounterSample, DaemonCounters, ForeignCpu, ForeignDeviceProgram, ForeignMemoryProgram, ForeignProgram,
-    PressureTimes, ThreadTimes,
+    CounterOrigin, CounterSample, DaemonCounters, ForeignCpu, ForeignDeviceProgram, ForeignMemoryProgram,
+    ForeignProgram, PressureTimes, ThreadTimes,
 };
 use narrows_model::event::{EndReason, Phase};
 use narrows_model::inventory::{HostFacts, Inventory};
@@ -120,6 +120,7 @@ pub(crate) fn interval(index: u32, part: u32) -> Event {
 pub(crate) fn counters() -> CounterSample {
     CounterSample {
         role: Role::Client,
+        origin: CounterOrigin::Narrows,
         at_ns: Nanos(5),
         host_cpu: None,
         ring_cpu: None,

@@ -83,24 +83,6 @@ pub struct CountersElsewhere;
 
 impl CounterSource for CountersElsewhere {
     fn read(&mut self, at_ns: Nanos, _child_pids: &[u32]) -> Option<CounterSample> {
-        Some(CounterSample {
-            role: Role::Client,
-            at_ns,
-            host_cpu: None,
-            process_cpu: None,
-            ring_cpu: None,
-            cgroup_cpu: None,
-            disks: Vec::new(),
-            nics: Vec::new(),
-            tcp: None,
-            memory: None,
-            workers: None,
-            threads: None,
-            foreign_cpu: None,
-            nfs_mounts: Vec::new(),
-            memory_pressure: None,
-            group_memory_pressure: None,
-            daemon: None,
-        })
+        Some(CounterSample::unread(Role::Client, at_ns))
     }
 }

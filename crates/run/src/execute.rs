@@ -374,6 +374,7 @@ mod tests {
             peer_loss: PeerLoss::default(),
             coordinator: Box::new(ThreadCoordinator),
             counters: Box::new(NoCounters),
+            server_metrics: None,
             hostname: String::new(),
             seed: 7,
             interval_ns: Nanos(10),

@@ -4,6 +4,7 @@ use crate::coordinator::Coordinator;
 use crate::link::CounterSource;
 use crate::peer_monitor::PeerLoss;
 use crate::prepare::PreparedObjects;
+use crate::server_metrics::ServerMetrics;
 use crate::stop::StopFlag;
 use narrows_engines::{Clock, EngineRegistry};
 use narrows_model::Nanos;
@@ -34,6 +35,8 @@ pub struct CellSite {
     pub coordinator: Box<dyn Coordinator>,
     /// Counters of the role that this site plays.
     pub counters: Box<dyn CounterSource>,
+    /// Counters of a server on which nothing of ours runs; `None` where none are asked for.
+    pub server_metrics: Option<Box<dyn ServerMetrics>>,
     /// This machine's name.
     pub hostname: String,
     /// Seed of every random choice.

@@ -7,6 +7,7 @@ use crate::error::RunError;
 use crate::gather::{tcp_sums, trial_output};
 use crate::link::{CounterSource, OptionalServer};
 use crate::prepare::{ObjectPrepareContext, PrepareContext, PrepareLimit, object_names};
+use crate::server_metrics::{self, ServerMetrics};
 use crate::site::CellSite;
 use crate::stop::StopFlag;
 use narrows_engines::Clock;
@@ -72,6 +73,7 @@ pub(crate) fn run_trial(
         clock: Arc::clone(&site.clock),
         stop: site.stop.clone(),
         counters: site.counters.as_mut(),
+        metrics: site.server_metrics.as_deref_mut(),
         server,
         sink: &mut *sink,
         child_pids: Vec::new(),
@@ -198,6 +200,7 @@ struct TrialObserver<'a> {
     clock: Arc<dyn Clock>,
     stop: StopFlag,
     counters: &'a mut dyn CounterSource,
+    metrics: Option<&'a mut (dyn ServerMetrics + 'static)>,
     server: OptionalServer<'a>,
     sink: &'a mut dyn Sink,
     child_pids: Vec<u32>,
@@ -213,6 +216,9 @@ struct TrialObserver<'a> {
 
 impl TrialObserver<'_> {
     fn read_all(&mut self) -> Vec<CounterSample> {
+        if let Some(metrics) = &mut self.metrics {
+            metrics.ask();
+        }
         let own = self.counters.read(Nanos(self.clock.now().0), &self.child_pids);
         // A server that does not answer shows in the load itself; its counters are then missing, not invented.
         // Nor is it waited for once all is to stop now: the trial is cut short, and the server may be what hangs.
@@ -265,10 +271,11 @@ impl TrialObserver<'_> {
         if self.before.is_some() && self.after.is_none() {
             self.after = Some(self.read_all());
         }
+        let exported = self.server_metrics();
         if let Some(error) = self.sink_error {
             return Err(error.into());
         }
-        let pairs = match (self.before, self.after) {
+        let pairs: Vec<CounterPair> = match (self.before, self.after) {
             (Some(before), Some(after)) => before
                 .into_iter()
                 .filter_map(|before| {
@@ -278,7 +285,27 @@ impl TrialObserver<'_> {
                 .collect(),
             _ => Vec::new(),
         };
-        Ok((self.times, pairs))
+        Ok((self.times, pairs.into_iter().chain(exported).collect()))
+    }
+
+    /// What was asked of a server on which nothing of ours runs; `None` where nothing was, or where it cannot be used, which is
+    /// then reported.
+    fn server_metrics(&mut self) -> Option<CounterPair> {
+        let answers = self.metrics.as_mut()?.answers(&self.stop);
+        if answers.is_empty() || self.stop.is_now() {
+            return None;
+        }
+        for reading in answers.iter().flatten() {
+            self.keep(&Event::Counters(Box::new(reading.sample.clone())));
+        }
+        match server_metrics::pair(answers) {
+            Ok(pair) => Some(pair),
+            Err(reason) => {
+                let cell = self.cell.id.clone();
+                self.keep(&Event::MetricsMissed { cell, trial: self.trial, reason });
+                None
+            }
+        }
     }
 }
 

@@ -6,8 +6,8 @@
 use crate::facts::{DISK, Packets, clock_offset_ns, host_cpus, packets};
 use crate::route::{CpuCharge, RequestTraffic, Slowdown};
 use narrows_model::counters::{
-    CgroupCpu, CounterSample, DiskCounters, HostCpu, MemoryCounters, NicCounters, ProcessCpu, TcpCounters,
-    WorkerCounters,
+    CgroupCpu, CounterOrigin, CounterSample, DiskCounters, HostCpu, MemoryCounters, NicCounters, ProcessCpu,
+    TcpCounters, WorkerCounters,
 };
 use narrows_model::sim_profile::SimProfile;
 use narrows_model::units::round_to_u64;
@@ -149,6 +149,7 @@ impl LedgerReader<'_> {
             self.profile.shared_machine || (role == Role::Server) == self.profile.network.is_some();
         CounterSample {
             role,
+            origin: CounterOrigin::Narrows,
             at_ns: Nanos(here_ns),
             host_cpu: Some(self.host_cpu(ledger, role, here_ns)),
             ring_cpu: None,

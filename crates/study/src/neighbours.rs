@@ -7,8 +7,8 @@ use narrows_model::{Bytes, Cell, Workload};
 /// Twice the depth, one more connection, two clients, four clients.
 pub(crate) fn candidates(cell: &Cell) -> [Cell; 4] {
     let load = &cell.workload;
-    // A synchronous engine deepens by workers, another one by its queue.
-    let depth = if load.queue_depth == 1 && is_synchronous(cell) {
+    // A synchronous engine deepens by workers, as a load of whole objects does; another one by its queue.
+    let depth = if load.queue_depth == 1 && (is_synchronous(cell) || load.objects.is_some()) {
         Workload { workers: load.workers.saturating_mul(2), ..load.clone() }
     } else {
         Workload { queue_depth: load.queue_depth.saturating_mul(2), ..load.clone() }

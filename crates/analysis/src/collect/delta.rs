@@ -3,8 +3,8 @@
 //! Differences only; what they mean for a CPU or a path is decided in `summary`, how fields combine in `model`.
 
 use narrows_model::counters::{
-    CgroupCpu, Combine, DaemonCounters, DiskCounters, ForeignCpu, HostCpu, NicCounters, PressureTimes,
-    ProcessCpu, RingCpu, TcpCounters, ThreadTimes, WorkerCounters,
+    CgroupCpu, Combine, CounterOrigin, DaemonCounters, DiskCounters, ForeignCpu, HostCpu, NicCounters,
+    PressureTimes, ProcessCpu, RingCpu, TcpCounters, ThreadTimes, WorkerCounters,
 };
 use narrows_model::nfs_mount::NfsMountCounters;
 use narrows_model::trial::CounterPair;
@@ -22,6 +22,8 @@ pub(crate) struct TcpDelta {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RoleDelta {
     pub role: Role,
+    /// Who read them.
+    pub origin: CounterOrigin,
     pub elapsed: Nanos,
     pub host: Option<HostCpu>,
     pub process: Option<ProcessCpu>,
@@ -54,6 +56,7 @@ impl RoleDelta {
         let (before, after) = (&pair.before, &pair.after);
         Self {
             role: after.role,
+            origin: after.origin,
             elapsed: after.at_ns.saturating_sub(before.at_ns),
             host: difference(before.host_cpu.as_ref(), after.host_cpu.as_ref()),
             process: difference(before.process_cpu.as_ref(), after.process_cpu.as_ref()),

@@ -4,6 +4,7 @@
 
 mod delta;
 mod kinds;
+mod metrics;
 pub(crate) mod relay;
 mod rounds;
 mod series;
@@ -21,6 +22,7 @@ use narrows_model::fault::{ErrorCount, merge_errors};
 use narrows_model::plan::SkippedCell;
 use narrows_model::relay::RelayPlan;
 use narrows_model::server::ServerFacts;
+use narrows_model::summary::ServerMetricsSummary;
 use narrows_model::trial::{ClientTotals, InFlightAtEnd, IntervalSample, TrialOutput};
 use narrows_model::verification::Verification;
 use narrows_model::{Bytes, Cell, CellId, Event, Histogram, Inventory, Nanos, Plan};
@@ -247,6 +249,8 @@ pub(crate) struct RunData {
     pub left_out: bool,
     pub server: Option<(ServerFacts, Inventory)>,
     pub proxy: Option<(ServerFacts, Inventory)>,
+    /// The server's metrics that were read around the trials.
+    pub metrics: Option<ServerMetricsSummary>,
     pub end: Option<EndReason>,
     /// What ended the run before its plan.
     pub end_detail: Option<String>,
@@ -268,6 +272,7 @@ impl RunData {
             left_out: false,
             server: None,
             proxy: None,
+            metrics: None,
             end: None,
             end_detail: None,
             relay: RelayTrials::default(),
@@ -301,7 +306,10 @@ impl RunData {
                     cell.interval(sample, interval_ns);
                 }
             }
+            Event::MetricsConnected { url } => metrics::connected(&mut self.metrics, url),
+            Event::MetricsMissed { reason, .. } => metrics::missed(&mut self.metrics, reason),
             Event::TrialFinished(trial) => {
+                metrics::finished(&mut self.metrics, trial);
                 if let Some(cell) = self.cell(&trial.cell) {
                     cell.finished(trial);
                 }

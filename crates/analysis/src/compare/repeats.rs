@@ -4,7 +4,7 @@
 //! are a few numbers.
 
 use crate::collect::RoleDelta;
-use narrows_model::counters::Role;
+use narrows_model::counters::{CounterOrigin, Role};
 use narrows_model::relay::RelayTrial;
 use narrows_model::summary::CpuBasis;
 use narrows_model::trial::{CounterPair, IntervalSample, TrialOutput};
@@ -132,8 +132,12 @@ fn seconds(user: Nanos, system: Nanos) -> f64 {
 
 fn cpu_use(pair: &CounterPair) -> TrialCpu {
     let delta = RoleDelta::new(pair);
+    let machine = match delta.origin {
+        CounterOrigin::Narrows => CpuBasis::Host,
+        CounterOrigin::NodeExporter => CpuBasis::Exporter,
+    };
     let by_basis = [
-        (CpuBasis::Host, delta.host.map(|host| seconds(host.user_ns, host.kernel_ns()))),
+        (machine, delta.host.map(|host| seconds(host.user_ns, host.kernel_ns()))),
         (CpuBasis::Process, delta.process.map(|process| seconds(process.user_ns, process.system_ns))),
         (CpuBasis::Cgroup, delta.cgroup.map(|group| group.usage_ns.as_secs_f64())),
     ];

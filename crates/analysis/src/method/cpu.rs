@@ -199,5 +199,6 @@ fn counter(cpu: &CpuUse<'_>) -> &'static str {
         CpuBasis::Process => "CPU time of the processes (/proc/PID/stat)",
         CpuBasis::Thread => "CPU time of the load's threads (getrusage)",
         CpuBasis::Host => "CPU time of the machine (/proc/stat)",
+        CpuBasis::Exporter => "CPU time of the machine (node_cpu_seconds_total of its node_exporter)",
     }
 }

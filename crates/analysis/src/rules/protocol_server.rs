@@ -45,6 +45,14 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 }
 
 const CAVEAT: &str = "the server's CPU, threads and protocol were not seen apart";
+/// The same where the server's own counters were read.
+const CAVEAT_BESIDE_CPU: &str = "the server's threads and protocol were not seen apart";
+
+/// What of the server was not seen under a load.
+fn caveat(cell: &CellSummary) -> String {
+    let is_seen = cell.cpu.contains_key(&Role::Server);
+    if is_seen { CAVEAT_BESIDE_CPU.to_owned() } else { CAVEAT.to_owned() }
+}
 
 fn single(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
     let hot_s = time_per_op_s(protocol::hot(view, cell)?)?;
@@ -73,7 +81,7 @@ fn single(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option
         }
     };
     let verdict = verdict.with_confidence_max(INFERRED_CONFIDENCE);
-    Some(verdict.with_evidence(CAVEAT.to_owned(), "", ""))
+    Some(verdict.with_evidence(caveat(cell), "", ""))
 }
 
 /// The time of a durable write at the server in all, where neither its handling nor its commit is most of it; `None` elsewhere.
@@ -113,7 +121,7 @@ fn many(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option<S
         SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::Utilisation, load.min(1.0));
     let verdict = verdict.with_load_error(method::joint_error(cell, hot)).with_confidence_max(cap);
     let verdict = verdict.with_evidence(text, "rate of hot blocks", "");
-    Some(verdict.with_evidence(wire.text, wire.counter, "").with_evidence(CAVEAT.to_owned(), "", ""))
+    Some(verdict.with_evidence(wire.text, wire.counter, "").with_evidence(caveat(cell), "", ""))
 }
 
 /// The hot blocks that the server moves more slowly at the settings of `cell`: of a load that writes, reads of them may be.

@@ -1,6 +1,6 @@
 //! Bytes of one interval seen at three places: the application, the wire, the device.
 
-use super::Machines;
+use super::{Machines, exported};
 use crate::collect::{CellData, RoleDelta};
 use crate::facts::path_or_only;
 use narrows_model::counters::{Combine, DiskCounters, Role};
@@ -35,7 +35,9 @@ pub(super) fn traffic(data: &CellData, machines: &Machines<'_>) -> Traffic {
     let device_bytes = device.as_ref().map(|device| device.bytes);
     Traffic {
         triangle: ByteTriangle { application, wire, device: device_bytes },
-        device_busy_ratio: device.and_then(|device| device.busy_ratio),
+        device_busy_ratio: device
+            .and_then(|device| device.busy_ratio)
+            .or_else(|| exported::only_device_busy_ratio(data, machines)),
         cache_served_ratio: cache_served(data, application, wire, device_bytes),
         wire_bytes_per_s: connections.and_then(|(_, rate)| rate),
         wire_by_interfaces: interfaces.is_some(),
@@ -172,6 +174,16 @@ fn device_role(data: &CellData, machines: &Machines<'_>) -> Role {
             && machines.server.is_some()
             && is_path(data.cell.cut));
     if served { Role::Server } else { Role::Client }
+}
+
+/// Whether requests of this cell end on the devices of a server on which nothing of ours runs.
+pub(super) fn ends_on_foreign_server(data: &CellData, machines: &Machines<'_>) -> bool {
+    let is_behind = match data.cell.target.form() {
+        Target::Scheme { engine, .. } => engine.declaration().stores_data,
+        Target::File { .. } => is_path(data.cell.cut) && machines.client.path.as_ref().is_some_and(is_remote),
+        _ => false,
+    };
+    is_behind && machines.server.is_none() && reaches_device(data.cell.cut, &data.cell.target)
 }
 
 fn is_path(cut: Cut) -> bool {

@@ -8,7 +8,7 @@
 use super::ticks::{TICK_NS, TICKS_MIN};
 use super::{Machines, foreign};
 use crate::collect::{CellData, RoleDelta};
-use narrows_model::counters::{CgroupCpu, HostCpu, Role};
+use narrows_model::counters::{CgroupCpu, CounterOrigin, HostCpu, Role};
 use narrows_model::summary::{CpuBasis, CpuWaiting, RoleCpu};
 use narrows_model::trial::ClientTotals;
 use narrows_model::units::ratio;
@@ -183,7 +183,11 @@ impl CpuSeconds {
     /// No more than `most_s` of a machine's: what the kernel does for a role may be done on CPUs that the role itself may
     /// not use. What a role's own processes use needs no limit.
     fn within(self, most_s: f64) -> Self {
-        let left_s = if self.basis == CpuBasis::Host { self.total_s().min(most_s) } else { self.total_s() };
+        let left_s = if matches!(self.basis, CpuBasis::Host | CpuBasis::Exporter) {
+            self.total_s().min(most_s)
+        } else {
+            self.total_s()
+        };
         self.scaled_to(left_s)
     }
 
@@ -224,9 +228,13 @@ fn used(delta: &RoleDelta, machines: &Machines<'_>) -> Option<CpuSeconds> {
     // Where the role may use only some of the CPUs, the others are busy with whatever else there is.
     let has_all = |host: &HostCpu| capacity(delta, machines) >= Some(f64::from(host.online_cpus));
     let stands = |host: &HostCpu| process.is_none() || (alone && (foreign_s.is_some() || has_all(host)));
+    let basis = match delta.origin {
+        CounterOrigin::Narrows => CpuBasis::Host,
+        CounterOrigin::NodeExporter => CpuBasis::Exporter,
+    };
     let host = delta.host.filter(stands).map(|host| {
         let all = CpuSeconds {
-            basis: CpuBasis::Host,
+            basis,
             user_s: host.user_ns.as_secs_f64(),
             system_s: host.kernel_ns().as_secs_f64(),
         };

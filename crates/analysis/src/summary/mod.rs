@@ -11,6 +11,7 @@ mod clients;
 mod commit;
 mod connection;
 mod cpu;
+mod exported;
 mod flagging;
 mod foreign;
 mod foreign_transfers;
@@ -135,6 +136,7 @@ impl<'a> Summarizer<'a> {
             suite: self.plan.suite.clone(),
             relay: self.plan.relay.as_ref().map(|plan| relay::summary(plan, &self.collected.relay)),
             hosts: machines.hosts(),
+            server_metrics: self.collected.metrics.take(),
             skipped: std::mem::take(&mut self.collected.skipped),
             failed,
             generator,

@@ -11,6 +11,9 @@ use std::path::PathBuf;
 const TARGET_HELP: &str = "A folder, a file (only read), a block device, an export, a LUN, a bucket or an endpoint: PATH, blk:/dev/NAME, \
                            nfs://HOST/EXPORT/PATH, iscsi://HOST/IQN/LUN, s3://BUCKET/PREFIX, tcp://HOST:PORT/disk, tcp://HOST:PORT/memory";
 
+/// Of `check` and `run`.
+pub(super) const METRICS_HELP: &str = "Read the CPU, disks and network of TARGET's server around each trial from the node_exporter that runs there: http://HOST:9100/metrics";
+
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CheckArguments {
     /// What is checked.
@@ -19,6 +22,9 @@ pub(crate) struct CheckArguments {
     /// Measure the server's side too: `self` starts an endpoint in TARGET, HOST:PORT connects to one that serves TARGET
     #[arg(long, value_name = "self|HOST:PORT")]
     pub(crate) server: Option<String>,
+    /// Where the server's own counters are.
+    #[arg(long, value_name = "URL", help = METRICS_HELP)]
+    pub(crate) server_metrics: Option<String>,
     /// File with the endpoint's token
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,

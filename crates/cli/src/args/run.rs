@@ -1,5 +1,6 @@
 //! What may be typed after `narrows run`.
 
+use super::check::METRICS_HELP;
 use super::value::{positive_seconds, window_seconds};
 use super::{HostArguments, OutputArguments, OverwriteArguments};
 use clap::Args;
@@ -22,6 +23,9 @@ pub(crate) struct RunArguments {
     /// Seed of all random choices; the default is the study's, else a new one, which is recorded
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Where the server's own counters are.
+    #[arg(long, value_name = "URL", help = METRICS_HELP)]
+    pub(crate) server_metrics: Option<String>,
     /// File with the token of the study's endpoints and proxy
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,

@@ -11,7 +11,9 @@ use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
 use crate::fail_if;
 use crate::hosts::{ClientStart, NamedHosts};
-use crate::measurement::{self, OutputContext, RefineFn, RunExtent, RunSpec, Watch, random_u64};
+use crate::measurement::{
+    self, ConnectedMetrics, OutputContext, RefineFn, RunExtent, RunSpec, Watch, random_u64,
+};
 use crate::token;
 use narrows_model::{Cut, Plan};
 use narrows_study::spread;
@@ -23,6 +25,7 @@ pub(crate) use server::CheckServer;
 /// Fields are dropped in order: the endpoint removes its store before the folder that contains it is removed.
 pub(crate) struct PreparedCheck {
     pub(crate) server: Option<CheckServer>,
+    pub(crate) server_metrics: Option<ConnectedMetrics>,
     pub(crate) resolved: ResolvedTarget,
     pub(crate) plan: Plan,
 }
@@ -61,6 +64,7 @@ impl PreparedCheck {
             inventory: self.resolved.inventory(),
             devices: self.resolved.device_names(),
             token: self.token(),
+            server_metrics: self.server_metrics.take(),
             servers: self.server.as_mut().map(CheckServer::servers),
             refine,
             extent,
@@ -139,11 +143,30 @@ pub(crate) fn prepare(
         resolved.leftovers(arguments).iter().for_each(|leftover| console.say(leftover));
     }
     let server = CheckServer::from_arguments(arguments, &resolved, token.as_deref(), &watch.clock)?;
+    let server_metrics = server_metrics(arguments, &resolved, server.is_some(), watch)?;
     let mut plan = request::plan(arguments, &resolved, server.as_ref(), seed, &watch.clock)?;
     fail_if::set(&mut plan, &arguments.fail_if)?;
     spread_over(&mut plan, clients)?;
     resolved.describe_unit(&mut plan);
-    Ok(PreparedCheck { server, resolved, plan })
+    Ok(PreparedCheck { server, server_metrics, resolved, plan })
+}
+
+/// The metrics of TARGET's server, where they are asked for and no endpoint of ours reports its counters.
+fn server_metrics(
+    arguments: &CheckArguments,
+    resolved: &ResolvedTarget,
+    has_endpoint: bool,
+    watch: &Watch,
+) -> Result<Option<ConnectedMetrics>, CommandFailure> {
+    let url = arguments.server_metrics.as_deref();
+    if has_endpoint && arguments.server.is_some() && url.is_some() {
+        return Err(CommandFailure::bad_input(
+            "--server-metrics is for servers on which nothing of narrows runs; the endpoint of --server reports its own counters: \
+             give one of the two",
+        ));
+    }
+    measurement::check_metrics_use(url, std::slice::from_ref(&arguments.target), resolved.inventory())?;
+    measurement::connect_metrics(url, &watch.clock)
 }
 
 /// Has the load of `plan` put on by `clients` clients; fails where nothing of the path itself is left to measure then.

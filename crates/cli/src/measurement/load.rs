@@ -151,6 +151,9 @@ impl RunExecutor<'_> {
                 inventory: Box::new(proxy.inventory().clone()),
             })?;
         }
+        if let Some(metrics) = &site.server_metrics {
+            recording.event(&Event::MetricsConnected { url: metrics.url() })?;
+        }
         let mut output = match self.spec.extent {
             RunExtent::UntilDecided { every_point } => self.until_decided(every_point, site, recording)?,
             RunExtent::WholePlan => self.whole_plan(plan, site, recording)?,
@@ -264,7 +267,7 @@ impl RunExecutor<'_> {
         Ok(Box::new(ProcessCoordinator::new(program, arguments).launched_by(launchers)))
     }
 
-    fn site(&self, plan: &Plan) -> Result<CellSite, CommandFailure> {
+    fn site(&mut self, plan: &Plan) -> Result<CellSite, CommandFailure> {
         Ok(CellSite {
             registry: crate::registry::registry(),
             clock: Arc::clone(&self.watch.clock),
@@ -276,6 +279,7 @@ impl RunExecutor<'_> {
             } else {
                 Box::new(CountersElsewhere)
             },
+            server_metrics: self.spec.server_metrics.take(),
             hostname: self.spec.inventory.host.hostname.clone(),
             seed: plan.seed,
             interval_ns: plan.interval_ns,

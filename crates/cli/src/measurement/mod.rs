@@ -15,6 +15,7 @@ mod owner;
 mod random;
 mod relay;
 mod serve_process;
+mod server_metrics;
 mod smart;
 mod sooner;
 mod through;
@@ -48,6 +49,7 @@ pub(crate) use owner::{epoch_seconds, test_folder_state};
 pub(crate) use random::random_u64;
 pub(crate) use relay::{Experiment, connected, run_relay};
 pub(crate) use serve_process::ServeProcess;
+pub(crate) use server_metrics::{ConnectedMetrics, check_metrics_use, connect_metrics};
 pub(crate) use through::{connect_through, is_proxy, past_the_proxy};
 pub(crate) use verdict::{conclude, conclude_with, finish};
 pub(crate) use watch::Watch;
@@ -146,6 +148,8 @@ pub(crate) struct RunSpec<'a> {
     pub(crate) devices: Vec<String>,
     /// The control connections of the endpoints.
     pub(crate) servers: Option<&'a mut Servers>,
+    /// The metrics of a server on which nothing of ours runs.
+    pub(crate) server_metrics: Option<ConnectedMetrics>,
     /// The endpoints' token.
     pub(crate) token: Option<Vec<u8>>,
     /// More cells than the plan's, by what was measured.

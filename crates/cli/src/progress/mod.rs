@@ -46,6 +46,8 @@ pub(crate) struct ProgressDisplay<'a> {
     /// When the trial that runs began; `None` between trials.
     trial_from_ns: Option<Nanos>,
     line_ns: Shared<Nanos>,
+    /// Whether the server's counters were not read around a trial.
+    metrics_missed: bool,
 }
 
 /// What a trial has done so far.
@@ -103,6 +105,7 @@ impl<'a> ProgressDisplay<'a> {
             now_ns: Nanos(0),
             trial_from_ns: None,
             line_ns: Shared::new(Nanos(0)),
+            metrics_missed: false,
         }
     }
 
@@ -143,6 +146,7 @@ impl<'a> ProgressDisplay<'a> {
                 let line = cell_left_out(self.position(), &skip.cell.0, &skip.reason);
                 self.line(&line);
             }
+            Event::MetricsMissed { reason, .. } => self.say_metrics_missed(reason),
             Event::PlanExtended { cells, .. } => self.cells.extend(cells.iter().cloned()),
             _ => {}
         }
@@ -273,6 +277,16 @@ impl<'a> ProgressDisplay<'a> {
             number: self.number(),
             count: self.cells.len().max(self.order.len()),
             remaining_ns: self.ends_by_time.then(|| Nanos(later.saturating_add(present))),
+        }
+    }
+
+    /// Says once in a run that the server's counters are not read around a trial.
+    fn say_metrics_missed(&mut self, reason: &str) {
+        if !std::mem::replace(&mut self.metrics_missed, true) {
+            self.line(&format!(
+                "narrows: the server's counters were not read: {}; the run goes on, and such trials have figures without them",
+                one_line(reason)
+            ));
         }
     }
 

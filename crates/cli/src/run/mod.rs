@@ -36,6 +36,9 @@ pub(crate) fn run(
     let consent = Consent { plan_only: arguments.output.plan, overwrite: &arguments.overwrite };
     let clients = hosts.connect(&arguments.output, &study.targets(), &watch.clock)?;
     let sites = Sites::examine(&study.targets(), token.as_deref(), &watch, consent)?;
+    let metrics_url = arguments.server_metrics.as_deref();
+    measurement::check_metrics_use(metrics_url, &study.targets(), sites.inventory())?;
+    let server_metrics = measurement::connect_metrics(metrics_url, &watch.clock)?;
     for leftover in sites.leftovers() {
         console.say(&leftover);
     }
@@ -46,7 +49,7 @@ pub(crate) fn run(
         context.print_plan(&plan)?;
         return check_has_cells(&plan).map(|()| Exit::Done);
     }
-    let finished = sites.run(plan, token, clients, &watch, context)?;
+    let finished = sites.with_metrics(server_metrics).run(plan, token, clients, &watch, context)?;
     measurement::conclude(finished, context)
 }
 

@@ -5,7 +5,7 @@ use crate::exit::CommandFailure;
 use crate::hosts::ClientStart;
 use crate::measurement::units::{self, UnitSite};
 use crate::measurement::{
-    self, FinishedRun, OutputContext, PathFound, RunExtent, RunSpec, Watch, random_u64,
+    self, ConnectedMetrics, FinishedRun, OutputContext, PathFound, RunExtent, RunSpec, Watch, random_u64,
 };
 use narrows_engines::OwnPlace;
 use narrows_engines::endpoint::ControlClient;
@@ -33,6 +33,8 @@ pub(crate) struct Consent<'a> {
 /// Fields are dropped in order: the endpoints' sessions end before our folders are removed.
 pub(crate) struct Sites {
     servers: Option<Servers>,
+    /// The metrics of a server on which nothing of ours runs.
+    server_metrics: Option<ConnectedMetrics>,
     /// Host and port of each of them, and the proxy on the way.
     endpoints: Vec<EndpointAddress>,
     paths: Vec<PathSite>,
@@ -78,6 +80,7 @@ impl Sites {
             plan: &plan,
             inventory: &inventory,
             devices: self.device_names(),
+            server_metrics: self.server_metrics.take(),
             servers: self.servers(),
             token,
             refine: None,
@@ -120,7 +123,12 @@ impl Sites {
             Some(device) => device.clone(),
             None => measurement::machine(None, watch.clock_resolution_ns)?,
         };
-        Ok(Self { servers, endpoints, paths, places, units, machine })
+        Ok(Self { servers, server_metrics: None, endpoints, paths, places, units, machine })
+    }
+
+    /// The same, with the metrics of a server.
+    pub(crate) fn with_metrics(self, server_metrics: Option<ConnectedMetrics>) -> Self {
+        Self { server_metrics, ..self }
     }
 
     /// `target`, led into our own folder in it.

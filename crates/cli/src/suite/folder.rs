@@ -119,6 +119,7 @@ fn prepare(
     let arguments = CheckArguments {
         target: object_target(&run.dir).unwrap_or_else(|| Target::File { path: run.dir.clone() }),
         server: run.cuts.server.clone(),
+        server_metrics: None,
         token_file: run.cuts.token_file.clone(),
         seconds: CUTS_SECONDS,
         cell_seconds: Some(run.cuts.cell_seconds.unwrap_or(run.request.cut_seconds())),

@@ -39,6 +39,7 @@ mod relay;
 mod scale;
 mod serve;
 mod serve_descriptors;
+mod server_metrics;
 mod signals;
 mod situations;
 mod stopped_clients;

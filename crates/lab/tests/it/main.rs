@@ -47,6 +47,7 @@ mod verdict_iscsi;
 mod verdict_load;
 mod verdict_local;
 mod verdict_memory;
+mod verdict_metrics;
 mod verdict_mount;
 mod verdict_network;
 mod verdict_protocol;

@@ -111,3 +111,28 @@ fn a_healthy_server_is_no_devices_and_no_networks_fault() {
         check(&lab, |_| (), BULK).assert_healthy();
     });
 }
+
+#[test]
+fn puts_over_a_link_of_100_mbit_move_what_it_carries_and_nothing_else_is_blamed() {
+    on_a_calm_machine(|| {
+        let Some(lab) = lab_with_s3() else { return };
+        lab.host(2).unwrap().limit_rate("100mbit").unwrap();
+        let words = "--seconds 30 --cell-seconds 3 --block 1MiB --depth 4 --op write";
+        let checked = check(&lab, |_| (), words);
+        assert!(
+            checked.summary.complete && checked.summary.failed.is_empty(),
+            "{:?}",
+            checked.summary.failed
+        );
+        let put = checked.cells(Cut::Path).find(|cell| cell.op == Op::Put).unwrap();
+        assert!(put.errors.is_empty(), "{:?}", put.errors);
+        let payload = lab.host(2).unwrap().payload_bytes_per_s(100_000_000);
+        assert_within(put.rate_bytes_per_s.unwrap().0, payload, 0.15);
+        checked.assert_none_limit(&[
+            Segment::Server,
+            Segment::ServerCommit,
+            Segment::Device,
+            Segment::ClientCpu,
+        ]);
+    });
+}

@@ -33,6 +33,7 @@ pub fn merge_samples(machines: &[CountedMachine], samples: Vec<CounterSample>) -
     let per_machine: Vec<&CounterSample> = own.iter().map(|(_, sample)| *sample).collect();
     Some(CounterSample {
         role: first.role,
+        origin: first.origin,
         at_ns: first.at_ns,
         host_cpu: sum(per_machine.iter().map(|sample| sample.host_cpu)),
         process_cpu: sum(samples.iter().map(|sample| sample.process_cpu)),
@@ -133,6 +134,7 @@ mod tests {
         let workers = WorkerCounters { worker_count: 4, served_count: 10, ..WorkerCounters::default() };
         CounterSample {
             role: Role::Server,
+            origin: crate::counters::CounterOrigin::Narrows,
             at_ns: Nanos(7),
             host_cpu: Some(HostCpu { online_cpus: 2, user_ns: Nanos(user_ns), ..HostCpu::default() }),
             ring_cpu: None,

@@ -23,6 +23,8 @@ enum EventKind {
     RunStarted,
     ServerConnected,
     ProxyConnected,
+    MetricsConnected,
+    MetricsMissed,
     PlanExtended,
     PhaseStarted,
     Interval,
@@ -45,6 +47,8 @@ impl Event {
             EventKind::RunStarted => run_started(text),
             EventKind::ServerConnected => server_connected(text),
             EventKind::ProxyConnected => proxy_connected(text),
+            EventKind::MetricsConnected => metrics_connected(text),
+            EventKind::MetricsMissed => metrics_missed(text),
             EventKind::PlanExtended => plan_extended(text),
             EventKind::PhaseStarted => phase_started(text),
             EventKind::Interval => fields(text).map(Self::Interval),
@@ -109,6 +113,28 @@ fn proxy_connected(text: &str) -> serde_json::Result<Event> {
         inventory: Box<Inventory>,
     }
     fields(text).map(|ProxyConnectedFields { proxy, inventory }| Event::ProxyConnected { proxy, inventory })
+}
+
+fn metrics_connected(text: &str) -> serde_json::Result<Event> {
+    #[derive(Deserialize)]
+    struct MetricsConnectedFields {
+        url: String,
+    }
+    fields(text).map(|MetricsConnectedFields { url }| Event::MetricsConnected { url })
+}
+
+fn metrics_missed(text: &str) -> serde_json::Result<Event> {
+    #[derive(Deserialize)]
+    struct MetricsMissedFields {
+        cell: CellId,
+        trial: u32,
+        reason: String,
+    }
+    fields(text).map(|MetricsMissedFields { cell, trial, reason }| Event::MetricsMissed {
+        cell,
+        trial,
+        reason,
+    })
 }
 
 fn plan_extended(text: &str) -> serde_json::Result<Event> {
@@ -178,6 +204,8 @@ mod tests {
         let cell = CellId("a".into());
         vec![
             Event::RunStarted { at_ns: Nanos(1) },
+            Event::MetricsConnected { url: "http://s:9100/metrics".into() },
+            Event::MetricsMissed { cell: cell.clone(), trial: 2, reason: "r".into() },
             Event::PlanExtended { cells: vec![], skipped: vec![] },
             Event::PhaseStarted { cell: cell.clone(), trial: 3, phase: Phase::WarmUp, at_ns: Nanos(4) },
             Event::CellSkipped(SkippedCell { cell: cell.clone(), reason: "r".into() }),
@@ -234,7 +262,7 @@ mod tests {
     fn every_kind_of_the_published_schema_is_known() {
         let schema = schemars::schema_for!(Event);
         let kinds = schema.as_value()["oneOf"].as_array().unwrap();
-        assert_eq!(kinds.len(), 13);
+        assert_eq!(kinds.len(), 15);
         for kind in kinds {
             let name = &kind["properties"]["event"]["const"];
             assert!(serde_json::from_value::<EventKind>(json!(name)).is_ok(), "{name}");

@@ -17,6 +17,8 @@ pub enum CpuBasis {
     Thread,
     /// The role's control group.
     Cgroup,
+    /// The whole machine, as its `node_exporter` reports it: whatever else runs there is included.
+    Exporter,
 }
 
 /// CPU that one role used in a cell.

@@ -20,7 +20,7 @@ mod ring_threads;
 mod tests;
 mod threads;
 
-use narrows_model::counters::{CounterSample, DiskCounters, HostCpu, MemoryCounters, Role};
+use narrows_model::counters::{CounterOrigin, CounterSample, DiskCounters, HostCpu, MemoryCounters, Role};
 use narrows_model::units::{NANOS_PER_SEC, Nanos};
 
 use crate::parse::{meminfo, net_dev, proc_stat};
@@ -152,6 +152,7 @@ impl CounterReader {
         let daemon = self.daemon.as_mut().and_then(|daemon| daemon.read(&mut self.buffer, &mut self.unknown));
         CounterSample {
             role: self.role,
+            origin: CounterOrigin::Narrows,
             at_ns: Nanos(at_ns),
             host_cpu: self.host_cpu(),
             process_cpu: self.processes.read(self.ticks, &mut self.buffer, &mut self.unknown),

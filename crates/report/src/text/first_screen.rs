@@ -7,6 +7,7 @@ use super::names::CellNames;
 use super::next;
 use super::path::{self, PathMark, listed, mark};
 use super::reading::reading;
+use super::server_metrics;
 use super::style::{Paint, Style};
 use super::table::{Align, Field, TextTable};
 use super::thresholds;
@@ -205,8 +206,10 @@ fn cautions(summary: &Summary, style: &Style) -> String {
     let doubtful = found.filter(|finding| {
         finding.severity > Severity::Info && !limit_codes(&finding.code) && !is_refuted(&finding.code)
     });
-    let titles: Vec<&str> =
-        doubtful.filter_map(|finding| rule(&finding.code)).map(|rule| rule.title).collect();
+    let metrics = server_metrics::caution(summary);
+    let titles: Vec<&str> = (metrics.as_deref().into_iter())
+        .chain(doubtful.filter_map(|finding| rule(&finding.code)).map(|rule| rule.title))
+        .collect();
     if titles.is_empty() {
         return String::new();
     }

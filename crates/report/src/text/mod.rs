@@ -32,6 +32,7 @@ mod relay_plan;
 mod remarks;
 mod remedy;
 mod screen_figures;
+mod server_metrics;
 mod stuck;
 mod study;
 mod style;

@@ -4,6 +4,7 @@ use super::evidence::{PageContext, render as evidence, some_of};
 use super::faults::unit;
 use super::path::CACHED_RATIO;
 use super::reading::path_cells;
+use super::server_metrics;
 use super::style::{Paint, Style};
 use super::units::{counted_len, factor, storage_column};
 use super::wrap::{Indent, columns, paragraph};
@@ -25,6 +26,10 @@ pub(crate) fn render(summary: &Summary, page: PageContext<'_>) -> String {
     let mut out = findings(&summary.diagnosis, page);
     if let Some(text) = prediction(summary) {
         out.push_str(&style.heading("PREDICTION", ""));
+        out.push_str(&paragraph(&text, Indent::all("  "), style.width));
+    }
+    if let Some(text) = server_metrics::sentence(summary) {
+        out.push_str(&style.heading("SERVER METRICS", ""));
         out.push_str(&paragraph(&text, Indent::all("  "), style.width));
     }
     if !summary.skipped.is_empty() {

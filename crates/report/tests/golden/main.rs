@@ -27,7 +27,7 @@ fn compare(name: &str, rendered: &str) {
 
 #[test]
 fn comparisons_read_as_kept() {
-    let cases = [
+    let cases = vec![
         ("compare_worse", comparisons::worse()),
         ("compare_same", comparisons::same()),
         ("compare_mixed", comparisons::mixed()),

@@ -41,6 +41,10 @@ impl PointPlanner<'_> {
     /// The cells of `point`.
     pub(super) fn point(&self, point: GridPoint) -> PointCells {
         let path = self.path(point);
+        if self.is_upload(point) {
+            let cuts = self.upload_cuts(&path);
+            return PointCells { cuts, skipped: Vec::new(), path, after: Vec::new() };
+        }
         let mut planned = vec![Ok(self.generator(&path)), Ok(self.memory_copy(&path))];
         match self.route {
             CheckRoute::Local => {
@@ -81,6 +85,7 @@ impl PointPlanner<'_> {
     /// The whole path, as an application would use it; at an endpoint past the server's cache and durable.
     fn path(&self, point: GridPoint) -> Cell {
         match self.route {
+            CheckRoute::Protocol if self.is_upload(point) => self.upload(point),
             CheckRoute::Protocol => self.protocol_path(point),
             CheckRoute::Local | CheckRoute::Mount(_) => {
                 // What exists is read as it is found; a file system in memory has no cache that could be dropped.
@@ -132,7 +137,7 @@ impl PointPlanner<'_> {
         if point.is_random() && may && can() { Access::Direct } else { Access::Buffered }
     }
 
-    fn generator(&self, path: &Cell) -> Cell {
+    pub(super) fn generator(&self, path: &Cell) -> Cell {
         let workload = Workload { max_bytes_per_s: None, ..cut::generator(&path.workload) };
         self.alone(Cut::Generator, false, workload)
     }

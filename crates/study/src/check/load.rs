@@ -1,6 +1,7 @@
 //! The load that a plan puts on, as it is stated before it starts.
 
 use super::route::CheckRoute;
+use super::uploads::object_bytes_max;
 use crate::cut;
 use crate::neighbours::candidates;
 use crate::prefill::Prefilled;
@@ -73,7 +74,8 @@ pub(crate) fn written(cells: &[Cell]) -> Option<Bytes> {
                 .max_bytes_per_s
                 .map(|cap| Bytes(narrows_model::units::round_to_u64(Bytes(cap).as_f64() * window)));
             // A warm-up writes until its time is over.
-            let counted = cell.stop.bytes_max.filter(|_| cell.stop.warm_up_ns == Nanos(0));
+            let counted = cell.stop.bytes_max.or_else(|| object_bytes_max(cell));
+            let counted = counted.filter(|_| cell.stop.warm_up_ns == Nanos(0));
             let bound = match (counted, by_rate) {
                 (Some(bytes), Some(rate)) => bytes.min(rate),
                 (bytes, rate) => bytes.or(rate)?,

@@ -7,6 +7,7 @@ mod grid;
 mod load;
 mod protocol;
 mod route;
+mod uploads;
 mod validate;
 
 pub(crate) use budget::{estimate, for_cells, seconds_for};

@@ -1,6 +1,7 @@
 //! What the path passes through: which engines, which segments, whose machine.
 
 use super::grid::GridPoint;
+use super::uploads::uploads;
 use crate::problem::Problem;
 use crate::request::{CheckRequest, RequestedServer, ServerKind};
 use narrows_model::capabilities::Capabilities;
@@ -151,7 +152,8 @@ impl CheckRoute {
             )));
         }
         let capabilities = self.capabilities(request)?;
-        if !capabilities.ops.contains(&point.op) {
+        let is_upload = point.op == Op::Write && uploads(request, self);
+        if !capabilities.ops.contains(&point.op) && !is_upload {
             return Some(format!("the engine {} cannot {} here", capabilities.engine, point.op));
         }
         let too_deep = !self.is_path() && point.depth > capabilities.queue_depth_max;

@@ -103,7 +103,15 @@ impl Bench {
     /// A study that cannot be run, or that measured nothing.
     pub(crate) fn narrows_ops_per_s(&self, load: &PerfLoad) -> anyhow::Result<f64> {
         let mut command = self.study_command("narrows", load)?;
-        let ended = self.turn("narrows", &mut command)?;
+        self.ops_per_s_of(&mut command)
+    }
+
+    /// Operations a second that a study of one cell measures.
+    ///
+    /// # Errors
+    /// A study that cannot be run, or that measured nothing.
+    pub(crate) fn ops_per_s_of(&self, command: &mut Command) -> anyhow::Result<f64> {
+        let ended = self.turn("narrows", command)?;
         parse::study_ops_per_s(ended.printed(&MEASURED)?)
     }
 
@@ -112,8 +120,16 @@ impl Bench {
     /// # Errors
     /// A study or a record that cannot be replaced.
     pub(crate) fn study_command(&self, name: &str, load: &PerfLoad) -> anyhow::Result<Command> {
+        self.command_of(name, &load.study(MEASURE_S))
+    }
+
+    /// The command line of the study `text`; its record is that of `name` and replaces an earlier one.
+    ///
+    /// # Errors
+    /// A study or a record that cannot be replaced.
+    pub(crate) fn command_of(&self, name: &str, text: &str) -> anyhow::Result<Command> {
         let (study, record) = (self.place(&format!("{name}.toml")), self.place(&format!("{name}.narrows")));
-        fs::write(&study, load.study(MEASURE_S))?;
+        fs::write(&study, text)?;
         if record.exists() {
             fs::remove_dir_all(&record)?;
         }

@@ -15,6 +15,7 @@ mod machine;
 mod memory;
 mod parse;
 mod report;
+mod servers;
 mod study;
 mod tools;
 

@@ -106,6 +106,26 @@ pub(crate) fn bare(text: &str, key: &str) -> anyhow::Result<f64> {
     number(&json(text)?, &format!("/{key}"))
 }
 
+/// Reads a second of iscsi-perf: the average on its last line, which it writes over again and again.
+///
+/// # Errors
+/// Output of another form.
+pub(crate) fn iscsi_perf_ops_per_s(text: &str) -> anyhow::Result<f64> {
+    let (_, last) = text.rsplit_once("iops average ").context("iscsi-perf reported no average")?;
+    let rate = last.split_whitespace().next().and_then(|word| word.parse().ok());
+    rate.filter(|rate| *rate > 0.0).context("iscsi-perf reported an average that is no rate")
+}
+
+/// Seconds that `qemu-img bench` took for its requests.
+///
+/// # Errors
+/// Output of another form.
+pub(crate) fn qemu_img_seconds(text: &str) -> anyhow::Result<f64> {
+    let (_, rest) = text.split_once("Run completed in ").context("qemu-img reported no end")?;
+    let seconds = rest.split_whitespace().next().and_then(|word| word.parse().ok());
+    seconds.filter(|seconds| *seconds > 0.0).context("qemu-img reported a time that is none")
+}
+
 /// Where a server says that it listens: the last word of its first line.
 pub(crate) fn address(text: &str) -> Option<&str> {
     let (line, _) = text.split_once('\n')?;
@@ -123,6 +143,23 @@ mod tests {
         assert_eq!(postmark_rates(report).ok(), Some([2500.0, 10_000.0, 4800.0]));
         assert_eq!(postmark_deleted_alone(report).ok(), Some(4850.0));
         assert!(postmark_rates("Creating files...Done\nPerforming transactions..out of files!\n").is_err());
+    }
+
+    #[test]
+    fn the_last_average_of_iscsi_perf_is_its_rate() {
+        let text =
+            "\rlba 8, iops current 5 (0 MB/s), iops average 5 (0 MB/s)\riops average 12345 (48 MB/s)\n";
+        assert_eq!(iscsi_perf_ops_per_s(text).ok(), Some(12_345.0));
+        assert!(iscsi_perf_ops_per_s("failed to connect").is_err());
+        assert!(iscsi_perf_ops_per_s("iops average 0 (0 MB/s)").is_err());
+    }
+
+    #[test]
+    fn the_time_of_qemu_img_is_that_of_its_run() {
+        let text =
+            "Sending 100 read requests, 4096 bytes each, 8 in parallel\nRun completed in 1.250 seconds.\n";
+        assert_eq!(qemu_img_seconds(text).ok(), Some(1.25));
+        assert!(qemu_img_seconds("qemu-img: could not open").is_err());
     }
 
     #[test]

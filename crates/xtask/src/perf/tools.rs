@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is built: the words after `cargo build`.
-const BUILDS: [&[&str]; 2] = [&["--package", "narrows"], &["--package", "narrows-sys", "--examples"]];
+const BUILDS: [&[&str]; 3] = [
+    &["--package", "narrows"],
+    &["--package", "narrows-sys", "--examples"],
+    &["--package", "narrows-remote", "--examples"],
+];
 
 /// Another program that narrows is measured against.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +60,8 @@ impl PeerProgram {
 pub(crate) struct Tools {
     narrows: PathBuf,
     examples: PathBuf,
+    /// Where cargo builds, and where `./test` puts programs that are built from source.
+    pub(crate) target_folder: PathBuf,
     pub(crate) fio: PeerProgram,
     pub(crate) iperf3: PeerProgram,
     pub(crate) socat: PeerProgram,
@@ -82,6 +88,7 @@ impl Tools {
         Ok(Self {
             narrows: release.join("narrows"),
             examples: release.join("examples"),
+            target_folder: target_folder(workspace).to_owned(),
             fio: PeerProgram::ask("fio"),
             iperf3: PeerProgram::ask("iperf3"),
             socat: PeerProgram::ask_by("socat", "-V"),

@@ -237,6 +237,21 @@ pub(crate) const EFFECT_EXCEPTIONS: &[EffectException] = &[
         reason: "a program of its own that prints what it moved",
     },
     EffectException {
+        file: "crates/lab/src/bin/labexporter.rs",
+        effect: CodeEffect::Console,
+        reason: "a program of its own that tells the lab where it listens",
+    },
+    EffectException {
+        file: "crates/remote/examples/bare_s3.rs",
+        effect: CodeEffect::Console,
+        reason: "a program of its own that prints the rate that the engine is held against",
+    },
+    EffectException {
+        file: "crates/remote/examples/bare_s3.rs",
+        effect: CodeEffect::Clock,
+        reason: "a program of its own that times its loop",
+    },
+    EffectException {
         file: "crates/sys/examples/bare_uring.rs",
         effect: CodeEffect::Console,
         reason: "a program of its own that prints the rate that the engine is held against",

@@ -12,6 +12,7 @@ use std::time::Duration;
 pub(crate) mod record;
 pub(crate) mod running;
 pub(crate) mod suites;
+pub(crate) mod web;
 
 /// Longer than any refusal takes, however busy the machine is.
 const REFUSED_WITHIN: Duration = Duration::from_mins(1);

@@ -15,6 +15,7 @@ pub(crate) fn site(stop: &StopFlag) -> CellSite {
         peer_loss: PeerLoss::default(),
         coordinator: Box::new(ThreadCoordinator),
         counters: Box::new(NoCounters),
+        server_metrics: None,
         hostname: "here".to_owned(),
         seed: 7,
         interval_ns: Nanos::from_millis(10),

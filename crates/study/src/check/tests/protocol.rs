@@ -36,14 +36,47 @@ fn nfs_and_iscsi_have_the_same_cuts() {
 }
 
 #[test]
-fn a_bucket_is_read_and_more_connections_are_more_requests() {
+fn blocks_of_a_bucket_are_read_and_more_connections_are_more_requests() {
     let plan = plan(&spoken("s3://bucket/prefix", EngineId::S3));
     let expected = [Cut::RoundTrip, Cut::HotBlocks, Cut::Path, Cut::MoreConnections].into_iter();
     assert_eq!(cuts(&plan), expected.chain(IN_MEMORY).collect());
-    assert!(plan.cells.iter().all(|cell| !cell.workload.op.moves_towards_device()));
+    let of_blocks = || plan.cells.iter().filter(|cell| cell.workload.objects.is_none());
+    assert!(of_blocks().all(|cell| !cell.workload.op.moves_towards_device()));
     let more = cut(&plan, Cut::MoreConnections)[0];
     assert_eq!((more.workload.workers, more.workload.queue_depth), (2, 16));
-    assert!(plan.skipped.iter().any(|skip| skip.reason.contains("s3 cannot write")), "{:?}", plan.skipped);
+}
+
+#[test]
+fn writes_to_a_bucket_are_puts_of_objects_of_the_blocks_size_with_a_worker_for_each_in_flight() {
+    let plan = plan(&CheckRequest { budget_s: 600.0, ..spoken("s3://bucket/prefix", EngineId::S3) });
+    let puts: Vec<&Cell> =
+        cut(&plan, Cut::Path).into_iter().filter(|cell| cell.workload.op == Op::Put).collect();
+    let loads: BTreeSet<(Bytes, u32, u32)> = puts
+        .iter()
+        .map(|cell| (cell.workload.block_bytes, cell.workload.queue_depth, cell.workload.workers))
+        .collect();
+    let blocks = [4 << 10, 64 << 10, 1 << 20].map(Bytes);
+    assert_eq!(loads, blocks.into_iter().flat_map(|block| [(block, 1, 1), (block, 1, 16)]).collect());
+    for cell in &puts {
+        let set = cell.workload.objects.unwrap();
+        assert_eq!((set.min_bytes, set.max_bytes), (cell.workload.block_bytes, cell.workload.block_bytes));
+        assert!(set.count >= u64::from(cell.workload.workers), "{set:?}");
+        assert!(cut(&plan, Cut::RoundTrip).iter().any(|trip| trip.workload.workers == cell.workload.workers));
+    }
+    let of_objects = plan.cells.iter().filter(|cell| cell.workload.objects.is_some());
+    assert!(of_objects.clone().count() > puts.len(), "the generator is measured beside them");
+    assert!(of_objects.clone().all(|cell| cell.stop.warm_up_ns == Nanos(0)), "each object is visited once");
+    assert!(plan.load.write_bytes_max.is_some(), "what is written is bounded: {:?}", plan.load);
+    assert!(plan.skipped.iter().all(|skip| !skip.reason.contains("cannot write")), "{:?}", plan.skipped);
+}
+
+#[test]
+fn an_object_that_exists_gets_no_uploads_beside_it() {
+    let request = CheckRequest {
+        existing_file: Some(Bytes(1 << 30)),
+        ..spoken("s3://bucket/prefix/object", EngineId::S3)
+    };
+    assert!(plan(&request).cells.iter().all(|cell| !cell.workload.op.moves_towards_device()));
 }
 
 #[test]

@@ -6,6 +6,8 @@ mod files;
 mod memory;
 mod null;
 mod postmark;
+mod protocols;
+mod protocols_s3;
 mod proxy;
 mod relay;
 mod request_response;
@@ -31,6 +33,9 @@ pub(crate) const FIGURES: &[PerfFigure] = &[
     request_response::FIGURE,
     relay::FIGURE,
     proxy::FIGURE,
+    protocols::NFS,
+    protocols::ISCSI,
+    protocols_s3::FIGURE,
     bonnie::FIGURE,
     postmark::FIGURE,
     check::FIGURE,

@@ -1,0 +1,151 @@
+//! `--server-metrics`: what an exporter reports becomes the server's counters, and one that cannot be read ends no run.
+
+use crate::support::web::{Bucket, serve_bucket, serve_web, web_answer};
+use crate::support::{Seen, narrows, run, strangers_folder};
+use narrows_sys::clock::Monotonic;
+use serde_json::Value;
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const STUDY: &str = "target = \"s3://bucket/p?endpoint=http://BUCKET\"\n[workload]\nop = \"read\"\nblock = \"16KiB\"\n\
+                     file = \"256KiB\"\n[stop]\nmeasure = \"1s\"\nwarm_up = \"100ms\"\n";
+
+/// The text of an exporter of a machine of one CPU.
+fn text(busy_s: f64, idle_s: f64) -> String {
+    format!(
+        "# TYPE node_cpu_seconds_total counter\nnode_cpu_seconds_total{{cpu=\"0\",mode=\"idle\"}} {idle_s:.2}\n\
+         node_cpu_seconds_total{{cpu=\"0\",mode=\"user\"}} {busy_s:.2}\n\
+         node_disk_read_bytes_total{{device=\"sda\"}} 4096\nnode_disk_io_time_seconds_total{{device=\"sda\"}} 1\n"
+    )
+}
+
+fn plain(body: &str) -> Vec<u8> {
+    web_answer("200 OK", "content-type: text/plain; version=0.0.4\r\nconnection: close\r\n", body.as_bytes())
+}
+
+/// Runs the study on a bucket with the metrics at `address`; what was seen, and the bucket.
+fn study(folder: &Path, address: &str) -> (Seen, Bucket) {
+    let (bucket, at) = serve_bucket();
+    fs::write(folder.join("study.toml"), STUDY.replace("BUCKET", &at)).unwrap();
+    let url = format!("http://{address}");
+    let words = ["run", "study.toml", "--out", "record", "--seed", "7", "--server-metrics", &url];
+    let mut command = narrows(folder, &words);
+    command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let seen = Seen { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) };
+    (seen, bucket)
+}
+
+fn summary(folder: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(folder.join("record/summary.json")).unwrap()).unwrap()
+}
+
+fn server_cpu(summary: &Value) -> &Value {
+    let cells = summary["cells"].as_array().unwrap();
+    &cells.iter().find(|cell| cell["cut"] == "path").unwrap()["cpu"]["server"]
+}
+
+#[test]
+fn a_server_whose_exporter_reports_a_full_cpu_has_a_full_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Monotonic::new();
+    let address = serve_web(move |_| plain(&text(clock.now_ns() as f64 / 1e9 + 10.0, 1000.0)));
+    let (seen, bucket) = study(folder.path(), &address);
+    seen.assert_said(0, &[]);
+    let summary = summary(folder.path());
+    let metrics = &summary["server_metrics"];
+    assert_eq!(metrics["url"], format!("http://{address}/metrics"), "{seen:?}");
+    assert!(metrics["read_count"].as_u64().unwrap() > 0 && metrics["missed_count"] == 0, "{metrics}");
+    let cpu = server_cpu(&summary);
+    assert_eq!(cpu["basis"], "exporter", "{cpu}");
+    assert!(cpu["busy_ratio"].as_f64().unwrap() > 0.8, "{cpu}");
+    // Whether it also is what limits is for the lab to show: here the client's own CPU may take as much of the time.
+    let findings = summary["diagnosis"]["findings"].as_array().unwrap();
+    let full = findings.iter().find(|finding| finding["code"] == "server-cpu-full");
+    let full = full.unwrap_or_else(|| panic!("{cpu}\n{:#}", summary["diagnosis"]));
+    assert!(full["evidence"].to_string().contains("node_exporter"), "{full}");
+    assert!(bucket.lock().unwrap().is_empty(), "nothing is left");
+}
+
+#[test]
+fn an_exporter_that_repeats_stored_figures_is_not_believed_and_the_run_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = serve_web(|_| plain(&text(10.0, 1000.0)));
+    let (seen, _bucket) = study(folder.path(), &address);
+    seen.assert_said(0, &["the server's counters were not read", "advanced by 0.00 s", "the run goes on"]);
+    let summary = summary(folder.path());
+    assert!(summary["server_metrics"]["missed_count"].as_u64().unwrap() > 0);
+    assert!(server_cpu(&summary).is_null());
+}
+
+#[test]
+fn an_exporter_that_turns_hostile_after_the_start_ends_no_run() {
+    type Answer = fn() -> Vec<u8>;
+    let hostile: [(Answer, &str); 4] = [
+        (|| web_answer("500 Oops", "", b"no"), "status 500"),
+        (|| web_answer("302 Found", "location: http://127.0.0.1:1/\r\n", b""), "redirections"),
+        (|| plain("node_cpu_seconds_total{cpu=\"\x1b[2J\",mode=\"idle\"} NaN\n"), "no counter's value"),
+        (
+            || b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 999999\r\n\r\n# x\n".to_vec(),
+            "end",
+        ),
+    ];
+    for (answer, words) in hostile {
+        let folder = tempfile::tempdir().unwrap();
+        let count = AtomicU64::new(0);
+        let address = serve_web(move |_| match count.fetch_add(1, Ordering::Relaxed) {
+            0 => plain(&text(10.0, 1000.0)),
+            _ => answer(),
+        });
+        let (seen, _bucket) = study(folder.path(), &address);
+        seen.assert_said(0, &["the server's counters were not read", words]);
+        assert!(!seen.stderr.contains('\x1b'), "{seen:?}");
+        assert!(server_cpu(&summary(folder.path())).is_null());
+    }
+}
+
+#[test]
+fn urls_that_lead_to_no_exporter_are_refused_before_any_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = serve_web(|_| web_answer("200 OK", "content-type: text/html\r\n", b"<html></html>"));
+    let other = serve_web(|_| plain("process_cpu_seconds_total 1\n"));
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    for (address, code, words) in [
+        (html.as_str(), 2, "text/html instead of text/plain"),
+        (&other, 2, "no node_cpu_seconds_total"),
+        (&closed, 3, "check that node_exporter runs there"),
+    ] {
+        let (seen, bucket) = study(folder.path(), address);
+        seen.assert_said(code, &["--server-metrics", words]).assert_no_result();
+        assert!(!folder.path().join("record").exists());
+        assert!(bucket.lock().unwrap().is_empty(), "nothing is left");
+    }
+}
+
+#[test]
+fn what_is_no_plain_http_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_bucket, at) = serve_bucket();
+    fs::write(folder.path().join("study.toml"), STUDY.replace("BUCKET", &at)).unwrap();
+    for url in ["https://server:9100/metrics", "server:9100", "http://me:hidden@server:9100/"] {
+        let mut command = narrows(folder.path(), &["run", "study.toml", "--plan", "--server-metrics", url]);
+        command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("--server-metrics") && !said.contains("hidden"), "{said}");
+    }
+}
+
+#[test]
+fn targets_without_a_server_of_others_are_refused() {
+    let folder = strangers_folder();
+    let url = "http://127.0.0.1:9/metrics";
+    let seen = run(folder.path(), &["check", "target", "--server-metrics", url]);
+    seen.assert_said(2, &["--server-metrics needs a target on a server"]).assert_no_result();
+    let seen = run(folder.path(), &["check", "target", "--server", "self", "--server-metrics", url]);
+    seen.assert_said(2, &["reports its own counters"]).assert_no_result();
+}

@@ -1,0 +1,127 @@
+//! Reads a server's metrics in a thread of its own, so that a load never waits for them.
+//!
+//! At most a few questions are under way, each ends with its deadline, and the thread ends with its reader.
+
+use super::request::{DEADLINE, MetricsError, MetricsUrl, agent, counters};
+use narrows_engines::{Clock, StopFlag};
+use narrows_model::counters::{CounterOrigin, Role};
+use narrows_model::{CounterSample, Nanos};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// Most questions under way: one at each border of a window, and one that a trial before left.
+const UNDER_WAY_MAX: usize = 4;
+/// How often a wish to stop is looked at while an answer is waited for.
+const SLICE: Duration = Duration::from_millis(20);
+
+/// The counters at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricsReading {
+    /// The counters of the server, at the middle of the time that the answer took.
+    pub sample: CounterSample,
+    /// From the question to the answer.
+    pub took_ns: Nanos,
+}
+
+type MetricsAnswer = Result<MetricsReading, MetricsError>;
+
+/// Reads the metrics of one server; its thread ends with it.
+pub struct MetricsReader {
+    url: MetricsUrl,
+    questions: SyncSender<u64>,
+    answers: Receiver<MetricsAnswer>,
+    clock: Arc<dyn Clock>,
+    under_way: usize,
+}
+
+impl std::fmt::Debug for MetricsReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MetricsReader").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+impl MetricsReader {
+    /// Reads the metrics at `url` once, and starts the thread that reads them from then on.
+    ///
+    /// # Errors
+    /// When nothing answers, when it is no `node_exporter`, and when the machine starts no thread.
+    pub fn connect(url: MetricsUrl, clock: Arc<dyn Clock>) -> Result<Self, MetricsError> {
+        counters(&agent(), &url)?;
+        let (questions, asked) = sync_channel(UNDER_WAY_MAX);
+        let (answered, answers) = sync_channel(UNDER_WAY_MAX);
+        let (place, thread_clock) = (url.clone(), Arc::clone(&clock));
+        let started = std::thread::Builder::new()
+            .name("server-metrics".to_owned())
+            .spawn(move || answer_all(&place, &asked, &answered, thread_clock.as_ref()));
+        started.map_err(|error| MetricsError::no_thread(&error))?;
+        Ok(Self { url, questions, answers, clock, under_way: 0 })
+    }
+
+    /// Where they are.
+    #[must_use]
+    pub fn url(&self) -> &MetricsUrl {
+        &self.url
+    }
+
+    /// Asks for a reading now; returns at once.
+    pub fn ask(&mut self) {
+        if self.questions.try_send(self.clock.now().0).is_ok() {
+            self.under_way += 1;
+        }
+    }
+
+    /// The answers to all questions since the last call, in their order; none any more once `stop` asks to stop now.
+    pub fn answers(&mut self, stop: &StopFlag) -> Vec<MetricsAnswer> {
+        let mut found = Vec::with_capacity(self.under_way);
+        let end_ns = self.clock.now().0.saturating_add(saturating_nanos(DEADLINE) * UNDER_WAY_MAX as u64);
+        while self.under_way > 0 && !stop.is_now() && self.clock.now().0 < end_ns {
+            match self.answers.recv_timeout(SLICE) {
+                Ok(answer) => {
+                    self.under_way -= 1;
+                    found.push(answer);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => self.under_way = 0,
+            }
+        }
+        found
+    }
+}
+
+fn saturating_nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Answers questions until nobody asks any more.
+fn answer_all(
+    url: &MetricsUrl,
+    asked: &Receiver<u64>,
+    answered: &SyncSender<MetricsAnswer>,
+    clock: &dyn Clock,
+) {
+    let agent = agent();
+    while let Ok(asked_ns) = asked.recv() {
+        let began_ns = clock.now().0;
+        let answer = counters(&agent, url).map(|found| {
+            let ended_ns = clock.now().0;
+            let middle_ns = began_ns + ended_ns.saturating_sub(began_ns) / 2;
+            let sample = CounterSample {
+                origin: CounterOrigin::NodeExporter,
+                host_cpu: Some(found.host_cpu),
+                disks: found.disks,
+                nics: found.nics,
+                memory: found.memory,
+                ..CounterSample::unread(Role::Server, Nanos(middle_ns))
+            };
+            MetricsReading { sample, took_ns: Nanos(ended_ns.saturating_sub(asked_ns)) }
+        });
+        if answered.send(answer).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "reader_tests.rs"]
+mod tests;
