@@ -14,6 +14,7 @@ mod device_claims;
 mod disks;
 mod fidelity;
 mod gluster;
+mod hosts;
 mod ioperf_counts;
 mod iozone_counts;
 mod iscsi;
