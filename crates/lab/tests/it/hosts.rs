@@ -60,8 +60,13 @@ fn one_host_fills_its_own_link_and_more_of_them_the_link_of_the_server() {
             assert_eq!(point.clients, clients);
             assert_within(point.rate, rate, 0.12);
         }
-        let stage = &scaling.shared_stage;
-        assert_eq!(stage.state, SharedStageState::SaturatedWithMany, "{stage:?}");
+        // Two trials need not decide that the last doubling adds nothing; one client never fills what they share.
+        let state = scaling.shared_stage.state;
+        let may = [SharedStageState::SaturatedWithMany, SharedStageState::Undecided];
+        assert!(may.contains(&state), "{:?}", scaling.shared_stage);
+        for entry in checked.limiting("bulk") {
+            assert_eq!(entry.segment, Segment::NetworkBandwidth, "{:#?}", entry.evidence);
+        }
         for cell in checked.cells(Cut::Path) {
             let ran: Vec<&str> = cell.per_client.iter().map(|client| client.host.as_str()).collect();
             assert_eq!(ran, names[..ran.len()], "{}", cell.id);
