@@ -78,8 +78,10 @@ fn network_s(cell: &CellSummary) -> Option<f64> {
 
 /// How full the wire is under `cell`; `None` where nothing shows it, or more connections refute that it is full.
 pub(crate) fn wire(view: &SummaryView<'_>, cell: &CellSummary) -> Option<WireUse> {
-    let own =
-        if reads(cell.op) { by_arrival(cell) } else { by_sharing(view, cell).or_else(|| by_sender(cell)) };
+    // An upload on a connection of its own fits into the server's receive buffer: an open window shows no full wire.
+    let is_alone = cell.op.is_of_objects() && view.probe().is_some_and(|probe| probe.connection_per_request);
+    let sender = || by_sender(cell).filter(|_| !is_alone);
+    let own = if reads(cell.op) { by_arrival(cell) } else { by_sharing(view, cell).or_else(sender) };
     let known = own.filter(|own| own.state != WireState::Open).or_else(|| by_others(view, cell))?;
     // What more connections add, the wire had to spare.
     let is_refuted = known.state == WireState::Full && has_room(view, reads(cell.op));

@@ -1,6 +1,6 @@
 //! Bytes of one interval seen at three places: the application, the wire, the device.
 
-use super::{Machines, exported};
+use super::Machines;
 use crate::collect::{CellData, RoleDelta};
 use crate::facts::path_or_only;
 use narrows_model::counters::{Combine, DiskCounters, Role};
@@ -35,9 +35,7 @@ pub(super) fn traffic(data: &CellData, machines: &Machines<'_>) -> Traffic {
     let device_bytes = device.as_ref().map(|device| device.bytes);
     Traffic {
         triangle: ByteTriangle { application, wire, device: device_bytes },
-        device_busy_ratio: device
-            .and_then(|device| device.busy_ratio)
-            .or_else(|| exported::only_device_busy_ratio(data, machines)),
+        device_busy_ratio: device.and_then(|device| device.busy_ratio),
         cache_served_ratio: cache_served(data, application, wire, device_bytes),
         wire_bytes_per_s: connections.and_then(|(_, rate)| rate),
         wire_by_interfaces: interfaces.is_some(),

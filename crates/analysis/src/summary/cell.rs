@@ -2,8 +2,8 @@
 
 use super::mixture::Search;
 use super::{
-    Machines, bytes, clients, commit, connection, cpu, flagging, foreign, foreign_transfers, load, mixture,
-    protocol, quality, rates, repeat, service, stalls, time_shares,
+    Machines, bytes, clients, commit, connection, cpu, exported, flagging, foreign, foreign_transfers, load,
+    mixture, protocol, quality, rates, repeat, service, stalls, time_shares,
 };
 use crate::collect::CellData;
 use crate::facts::flags::{COUNT_NOT_REACHED, WIRE_BY_INTERFACES};
@@ -86,7 +86,7 @@ fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search
         bytes: traffic.triangle,
         rtt_min_ns: connection::round_trip(data),
         retransmit_count: retransmit_count(data),
-        device_busy_ratio: traffic.device_busy_ratio,
+        device_busy_ratio: device_busy_ratio(data, machines, &traffic),
         cache_served_ratio: traffic.cache_served_ratio,
         flags: Vec::new(),
         limiting: None,
@@ -127,11 +127,17 @@ fn foreign_transfers(data: &CellData, plan: &Plan, machines: &Machines<'_>) -> V
     if plan.suite.is_some() { Vec::new() } else { foreign_transfers::of_cell(data, machines) }
 }
 
+/// How busy the path's device was, by its own counters or by those of a server that has one alone.
+fn device_busy_ratio(data: &CellData, machines: &Machines<'_>, traffic: &bytes::Traffic) -> Option<f64> {
+    traffic.device_busy_ratio.or_else(|| exported::only_device_busy_ratio(data, machines))
+}
+
 /// What connections, the server's workers, the device and several clients report about the cell.
 fn metrics(data: &CellData, machines: &Machines<'_>) -> Vec<Metric> {
     [
         connection::metrics(data),
         service::metrics(data, machines),
+        exported::metrics(data, machines),
         clients::metrics(data),
         protocol::metrics(data),
     ]

@@ -24,7 +24,6 @@ pub(crate) const DEVICE_FLUSH_S: &str = "device_flush_s";
 pub(super) fn metrics(data: &CellData, machines: &Machines<'_>) -> Vec<Metric> {
     let mut metrics = workers(data);
     metrics.extend(device(data, machines));
-    metrics.extend(super::exported::metrics(data, machines));
     metrics
 }
 

@@ -1,7 +1,6 @@
 //! What the path passes through: which engines, which segments, whose machine.
 
 use super::grid::GridPoint;
-use super::uploads::uploads;
 use crate::problem::Problem;
 use crate::request::{CheckRequest, RequestedServer, ServerKind};
 use narrows_model::capabilities::Capabilities;
@@ -142,6 +141,12 @@ impl CheckRoute {
         }
     }
 
+    /// Whether writes of this check are uploads: the engine puts whole objects and writes no blocks.
+    pub(super) fn takes_uploads(&self, request: &CheckRequest) -> bool {
+        let ops = self.capabilities(request).map_or(&[][..], |known| &known.ops);
+        *self == CheckRoute::Protocol && ops.contains(&Op::Put) && !ops.contains(&Op::Write)
+    }
+
     /// Why the path's engine cannot do a point, or may not; `None` when it can.
     pub(super) fn refusal(&self, request: &CheckRequest, point: GridPoint) -> Option<String> {
         if request.existing_file.is_some() && point.op != Op::Read {
@@ -152,7 +157,7 @@ impl CheckRoute {
             )));
         }
         let capabilities = self.capabilities(request)?;
-        let is_upload = point.op == Op::Write && uploads(request, self);
+        let is_upload = point.op == Op::Write && self.takes_uploads(request);
         if !capabilities.ops.contains(&point.op) && !is_upload {
             return Some(format!("the engine {} cannot {} here", capabilities.engine, point.op));
         }

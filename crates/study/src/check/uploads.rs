@@ -5,9 +5,7 @@
 
 use super::cuts::PointPlanner;
 use super::grid::GridPoint;
-use super::route::CheckRoute;
 use crate::cut;
-use crate::request::CheckRequest;
 use narrows_model::workload::{ObjectSet, Order, Prefill};
 use narrows_model::{Bytes, Cell, Cut, Nanos, Op, Stop, Workload};
 
@@ -15,16 +13,10 @@ use narrows_model::{Bytes, Cell, Cut, Nanos, Op, Stop, Workload};
 /// that they are removed in some requests.
 const OBJECTS_MAX: u64 = 20_000;
 
-/// Whether writes of this check are uploads: the engine puts whole objects and writes no blocks.
-pub(super) fn uploads(request: &CheckRequest, route: &CheckRoute) -> bool {
-    let ops = route.capabilities(request).map_or(&[][..], |known| &known.ops);
-    *route == CheckRoute::Protocol && ops.contains(&Op::Put) && !ops.contains(&Op::Write)
-}
-
 impl PointPlanner<'_> {
     /// Whether the requests of `point` are uploads.
     pub(super) fn is_upload(&self, point: GridPoint) -> bool {
-        point.op == Op::Write && uploads(self.request, self.route)
+        point.op == Op::Write && self.route.takes_uploads(self.request)
     }
 
     /// Puts of objects of the block's size, as many at a time as the point has requests in flight.
