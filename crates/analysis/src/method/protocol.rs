@@ -17,7 +17,7 @@ use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 use narrows_model::workload::SyncPolicy;
-use narrows_model::{Cut, Nanos};
+use narrows_model::{Cut, Nanos, Target};
 
 /// From this share of the rate at which replies arrive a wire counts as full: arrivals are known to a tenth, and a request
 /// that comes late leaves a gap.
@@ -78,10 +78,8 @@ fn network_s(cell: &CellSummary) -> Option<f64> {
 
 /// How full the wire is under `cell`; `None` where nothing shows it, or more connections refute that it is full.
 pub(crate) fn wire(view: &SummaryView<'_>, cell: &CellSummary) -> Option<WireUse> {
-    // An upload on a connection of its own fits into the server's receive buffer: an open window shows no full wire.
-    let is_alone = cell.op.is_of_objects() && view.probe().is_some_and(|probe| probe.connection_per_request);
-    let sender = || by_sender(cell).filter(|_| !is_alone);
-    let own = if reads(cell.op) { by_arrival(cell) } else { by_sharing(view, cell).or_else(sender) };
+    let own =
+        if reads(cell.op) { by_arrival(cell) } else { by_sharing(view, cell).or_else(|| by_sender(cell)) };
     let known = own.filter(|own| own.state != WireState::Open).or_else(|| by_others(view, cell))?;
     // What more connections add, the wire had to spare.
     let is_refuted = known.state == WireState::Full && has_room(view, reads(cell.op));
@@ -124,10 +122,19 @@ fn by_arrival(cell: &CellSummary) -> Option<WireUse> {
     Some(WireUse { state, load_ratio: load.min(1.0), text, counter })
 }
 
-/// The share of the time in which data was on the way and the server's window was open.
+/// The share of the time in which data was on the way and the server's window was open; `None` of uploads that have a connection
+/// each: the body of one fits into the server's receive buffer, so that an open window shows no full wire.
 fn sending_ratio(cell: &CellSummary) -> Option<f64> {
+    if cell.op.is_of_objects() && has_connection_per_request(cell) {
+        return None;
+    }
     let (busy, window) = (metric(cell, TCP_BUSY_S)?, metric(cell, TCP_RECEIVE_WINDOW_LIMITED_S)?);
     Some(ratio((busy - window).max(0.0), cell.elapsed_s.last_done)?.min(1.0))
+}
+
+fn has_connection_per_request(cell: &CellSummary) -> bool {
+    let Target::Scheme { engine, .. } = cell.target.form() else { return false };
+    engine.declaration().probe.as_ref().is_some_and(|probe| probe.connection_per_request)
 }
 
 /// By what the sender of writes waits for: the link, the server's window, or replies.

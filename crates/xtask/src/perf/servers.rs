@@ -47,9 +47,10 @@ impl NamespaceServer {
 
 /// An NFS server that exports a folder in memory as `/data`; or the reason why there is none.
 pub(crate) fn ganesha(bench: &Bench, export: &Path) -> anyhow::Result<Result<NamespaceServer, String>> {
-    if let Err(why) =
-        needed(&["ganesha.nfsd", "rpcbind", "unshare", "nsenter"], "nfs-ganesha nfs-ganesha-vfs rpcbind")
-    {
+    if let Err(why) = needed(
+        &["ganesha.nfsd", "rpcbind", "unshare", "nsenter", "setpriv"],
+        "nfs-ganesha nfs-ganesha-vfs rpcbind",
+    ) {
         return Ok(Err(why));
     }
     let recovery = bench.place("recovery");
@@ -70,8 +71,11 @@ LOG {{ Default_Log_Level = EVENT; }}
             export.display()
         ),
     )?;
+    // The port mapper ends with the process that becomes the server.
     let script = format!(
-        "mkdir -p /run/rpcbind /run/ganesha && rpcbind -w && exec ganesha.nfsd -F -f {} -L STDOUT -p /run/ganesha.pid",
+        "mkdir -p /run/rpcbind /run/ganesha; setpriv --pdeathsig KILL rpcbind -f -w &
+for step in $(seq 100); do test -S /run/rpcbind.sock && break; sleep 0.05; done
+exec ganesha.nfsd -F -f {} -L STDOUT -p /run/ganesha.pid",
         config.display()
     );
     NamespaceServer::start(bench, "ganesha", &script, "NFS SERVER INITIALIZED").map(Ok)
