@@ -2,8 +2,9 @@
 //!
 //! Not here: how many, which is the command's to know.
 
+use crate::check::written;
 use narrows_model::plan::SkippedCell;
-use narrows_model::{Bytes, Cell, Plan, Site, Target};
+use narrows_model::{Bytes, Cell, Op, Plan, Site, Target, Workload};
 
 /// Files are made of whole units of this.
 const FILE_GRAIN_BYTES: u64 = 1 << 20;
@@ -18,13 +19,10 @@ pub fn spread(plan: &mut Plan, clients: u32) {
         if cell.site == Site::Server || matches!(cell.target.form(), Target::Sim { .. }) {
             return true;
         }
-        let load = &mut cell.workload;
-        let planned = load.file_bytes;
-        let part = if cell.read_only { Some(planned) } else { part(planned, load.block_bytes, clients) };
-        load.clients = load.clients.saturating_mul(clients);
-        load.file_bytes = part.unwrap_or(planned);
+        let planned = cell.workload.file_bytes;
+        let has_room = share(&mut cell.workload, cell.read_only, clients);
         cell.id = Cell::name(cell.cut, &cell.workload);
-        if part.is_none() {
+        if !has_room {
             let reason = format!(
                 "{clients} clients with a block of {} each need more than the {planned} that are planned for files; use \
                  fewer ranks or hosts, use smaller blocks, or free space",
@@ -32,9 +30,27 @@ pub fn spread(plan: &mut Plan, clients: u32) {
             );
             skipped.push(SkippedCell { cell: cell.id.clone(), reason });
         }
-        part.is_some()
+        has_room
     });
     load.in_flight_max = load.in_flight_max.saturating_mul(u64::from(clients));
+    if clients > 1 {
+        load.write_bytes_max = written(cells);
+    }
+}
+
+/// Gives the load of one client to `clients`, which share the bytes of its file, or the objects that it puts; whether there is
+/// a block for each.
+fn share(load: &mut Workload, read_only: bool, clients: u32) -> bool {
+    load.clients = load.clients.saturating_mul(clients);
+    if let Some(set) = load.objects.as_mut().filter(|_| load.op == Op::Put) {
+        // Fewer than workers would leave some of them without a request.
+        set.count = (set.count / u64::from(clients)).max(u64::from(load.workers));
+        return true;
+    }
+    let part =
+        if read_only { Some(load.file_bytes) } else { part(load.file_bytes, load.block_bytes, clients) };
+    load.file_bytes = part.unwrap_or(load.file_bytes);
+    part.is_some()
 }
 
 /// Bytes of the file of each of `clients`, which have `planned` together: whole grains, or whole blocks where a grain is too
@@ -69,6 +85,7 @@ mod tests {
         spread(&mut same, 1);
         assert_eq!(same, one);
     }
+
     #[test]
     fn hundreds_of_clients_take_no_more_room_than_was_planned() {
         let request = CheckRequest {

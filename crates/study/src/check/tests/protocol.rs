@@ -71,6 +71,24 @@ fn writes_to_a_bucket_are_puts_of_objects_of_the_blocks_size_with_a_worker_for_e
 }
 
 #[test]
+fn clients_share_the_objects_that_they_put_and_none_of_the_uploads_is_left_out() {
+    let bucket = CheckRequest { budget_s: 600.0, ..spoken("s3://bucket/prefix", EngineId::S3) };
+    let one = plan(&bucket);
+    let mut two = one.clone();
+    crate::spread(&mut two, 2);
+    let uploads = |plan: &Plan| {
+        let puts = plan.cells.iter().filter(|cell| cell.workload.op == Op::Put);
+        puts.map(|cell| (cell.workload.file_bytes, cell.workload.objects.unwrap().count)).collect::<Vec<_>>()
+    };
+    let (before, after) = (uploads(&one), uploads(&two));
+    assert!(!before.is_empty());
+    let halves: Vec<_> = before.iter().map(|(bytes, count)| (*bytes, count / 2)).collect();
+    assert_eq!(after, halves);
+    assert!(two.load.write_bytes_max <= one.load.write_bytes_max);
+    assert_eq!(two.skipped.len(), one.skipped.len());
+}
+
+#[test]
 fn an_object_that_exists_gets_no_uploads_beside_it() {
     let request = CheckRequest {
         existing_file: Some(Bytes(1 << 30)),
