@@ -186,7 +186,10 @@ fn by_sharing(view: &SummaryView<'_>, cell: &CellSummary) -> Option<WireUse> {
 
 /// By the rate of the loads of the same direction under which the wire was full, else by what it was seen to transfer.
 fn by_others(view: &SummaryView<'_>, cell: &CellSummary) -> Option<WireUse> {
-    let most = best(view, cell)?;
+    // Its own rate shows nothing of a wire whose use by it is not known.
+    let is_known =
+        |most: &WireRate<'_>| most.cell.id != cell.id || sending_ratio(cell).is_some() || reads(cell.op);
+    let most = best(view, cell).filter(is_known)?;
     let (rate, sustained) = (cell.rate_bytes_per_s?.0, most.bytes_per_s);
     let load = ratio(rate, sustained)?;
     let state = match load {
