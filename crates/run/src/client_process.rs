@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 /// The one kind of frame on these pipes.
-const MESSAGE: u8 = 1;
+pub(crate) const MESSAGE: u8 = 1;
 /// Time between two words that the client lives.
 const ALIVE_NS: u64 = 500_000_000;
 /// Bytes read from a pipe at once.
