@@ -124,6 +124,7 @@ fn assignments(cell: &Cell, trial: u32, site: &CellSite, session: Option<&str>) 
             session: session.map(str::to_owned),
             answer_timeout_ns: site.answer_timeout_ns,
             object_steps: Vec::new(),
+            brings_cache: false,
         })
         .collect()
 }
