@@ -146,10 +146,14 @@ impl ClientPort for RankPort {
         })
     }
 
-    fn lost_error(&self, problem: String) -> RunError {
+    fn leave(&self) {
         if self.may_live() {
             keep_disks(&format!("rank {} was lost and may still write there", self.rank));
         }
+    }
+
+    fn lost_error(&self, problem: String) -> RunError {
+        self.leave();
         self.has_lost.store(true, Ordering::Release);
         RunError::Rank { rank: self.rank, host: self.place.host.clone(), problem }
     }

@@ -49,6 +49,9 @@ pub struct Assignment {
     /// What earlier trials have done to the client's objects, where the load is of objects.
     #[serde(default)]
     pub object_steps: Vec<ObjectStep>,
+    /// Whether the client brings the cache of its machine to the cell's state itself: its parent has another machine's.
+    #[serde(default)]
+    pub brings_cache: bool,
 }
 
 /// What a trial did to the whole objects of one client: with the seeds, enough to know which of them are there.

@@ -3,6 +3,7 @@
 //! Messages are JSON in the frames of `wire`. The process ends when its parent closes the pipe.
 
 use crate::assignment::{FromClient, OwnPlaceFacts, ToClient, WindowTimes};
+use crate::caches;
 use crate::error::RunError;
 use crate::group::{GroupHooks, run_process};
 use crate::host_identity::HostIdentity;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 /// The one kind of frame on these pipes.
-const MESSAGE: u8 = 1;
+pub(crate) const MESSAGE: u8 = 1;
 /// Time between two words that the client lives.
 const ALIVE_NS: u64 = 500_000_000;
 /// Bytes read from a pipe at once.
@@ -152,6 +153,7 @@ pub fn serve_orders(
             .factory(assignment.target(), assignment.cell.workload.engine)
             .map_err(RunError::from)
             .and_then(|factory| {
+                caches::bring_own(&assignment, factory.as_ref())?;
                 let mut hooks = ToParent { inbox: &mut inbox, answer, trial, clock, said_at_ns: 0 };
                 run_process(&assignment, factory.as_ref(), clock, &stop, &mut hooks)
             });

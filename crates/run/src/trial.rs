@@ -2,7 +2,7 @@
 
 use crate::assignment::{Assignment, ClientOutput, WindowTimes, data_seed_of, seed_of, target_count};
 use crate::caches;
-use crate::coordinator::{LocalContext, TrialHooks};
+use crate::coordinator::{Coordinator, LocalContext, TrialHooks};
 use crate::error::RunError;
 use crate::gather::{tcp_sums, trial_output};
 use crate::link::{CounterSource, OptionalServer};
@@ -68,7 +68,7 @@ pub(crate) fn run_trial(
     let mut hooks = TrialObserver {
         cell,
         trial,
-        notice_ns: site.coordinator.notice_ns(),
+        coordinator: site.coordinator.as_ref(),
         limit_ns: turn.limit_ns,
         clock: Arc::clone(&site.clock),
         stop: site.stop.clone(),
@@ -124,6 +124,7 @@ fn assignments(cell: &Cell, trial: u32, site: &CellSite, session: Option<&str>) 
             session: session.map(str::to_owned),
             answer_timeout_ns: site.answer_timeout_ns,
             object_steps: Vec::new(),
+            brings_cache: false,
         })
         .collect()
 }
@@ -194,8 +195,8 @@ fn sync_after(assignments: &[Assignment], site: &CellSite) -> Result<Vec<ErrorCo
 struct TrialObserver<'a> {
     cell: &'a Cell,
     trial: u32,
-    /// Of clients on other machines.
-    notice_ns: u64,
+    /// Knows how early clients on other machines need the start of load, once the trial has begun.
+    coordinator: &'a dyn Coordinator,
     limit_ns: u64,
     clock: Arc<dyn Clock>,
     stop: StopFlag,
@@ -323,9 +324,10 @@ impl TrialHooks for TrialObserver<'_> {
             self.announce(Phase::WarmUp);
         }
         let load = &self.cell.workload;
-        let is_here = child_pids.is_empty() && self.notice_ns == 0;
+        let notice_ns = self.coordinator.notice_ns();
+        let is_here = child_pids.is_empty() && notice_ns == 0;
         let is_lone = is_here && load.workers <= 1 && load.clients <= 1;
-        let delay_ns = if is_lone { LONE_START_DELAY_NS } else { START_DELAY_NS.max(self.notice_ns) };
+        let delay_ns = if is_lone { LONE_START_DELAY_NS } else { START_DELAY_NS.max(notice_ns) };
         let start_ns = self.clock.now().0 + delay_ns;
         let measure_from_ns = start_ns + stop.warm_up_ns.0;
         let times =

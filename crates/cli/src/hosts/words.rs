@@ -11,8 +11,10 @@ use std::path::Path;
 const HOSTS_MAX: usize = 64;
 /// What a host's name may have beside letters and digits: a user, an address.
 const NAME_MARKS: &str = "-_.:@%[]";
-/// What the path of a program may have beside them.
-const PATH_MARKS: &str = "-_./+@%=:,~";
+/// What the path of a program may have beside them. With = in it a shell takes the word for the setting of a variable.
+const PATH_MARKS: &str = "-_./+@%:,";
+/// With what it may begin: the home folder there. Elsewhere a shell puts other folders for a tilde, or none.
+const HOME_START: &str = "~/";
 
 /// How clients are started on each host; `own_program` is the path of this program.
 ///
@@ -88,10 +90,10 @@ fn program_problem(program: &str, is_given: bool) -> Option<String> {
     if program.is_empty() || program.starts_with('-') {
         return Some(format!("{what} `{program}`; allowed: the path of a program"));
     }
-    let strange = strange_character(program, PATH_MARKS)?;
+    let strange = strange_character(program.strip_prefix(HOME_START).unwrap_or(program), PATH_MARKS)?;
     Some(format!(
         "{what} `{program}` with {strange}, which the shell of a host may interpret; allowed: letters, digits and \
-         {PATH_MARKS}; give the program a plain path there (ln -s) and name it with --remote-program"
+         {PATH_MARKS}, and {HOME_START} at the beginning; give the program a plain path there (ln -s) and name it with --remote-program"
     ))
 }
 
@@ -189,6 +191,12 @@ mod tests {
                 of(Some(wrong), "/opt/narrows").unwrap_err()[0].starts_with("--remote-program"),
                 "{wrong}"
             );
+        }
+        for wrong in
+            ["A=b/narrows", "/opt/a=b", "~", "~me/narrows", "/opt/~/narrows", "~/~/narrows", "a:~/narrows"]
+        {
+            let said = of(Some(wrong), "/opt/narrows").unwrap_err();
+            assert!(said[0].contains("with `=`") || said[0].contains("with `~`"), "{wrong}: {said:?}");
         }
         let own = of(None, "/opt/narrows (deleted)").unwrap_err();
         assert!(own[0].starts_with("the path of this program is"), "{own:?}");

@@ -174,6 +174,23 @@ fn a_host_that_cannot_be_reached_or_has_no_such_program_is_named_once() {
 }
 
 #[test]
+fn a_login_script_that_prints_is_named_with_what_it_printed() {
+    let folder = strangers_folder();
+    let greeting = "#!/bin/sh\nprintf 'Welcome\\tto %s\\n' \"$1\"\nshift\nexec sh -c \"exec $*\"\n";
+    write_shell(folder.path(), greeting);
+    let before = Surroundings::of(folder.path());
+    let seen = scale(folder.path(), &["--hosts", "b", "--remote-shell", "./shell"]);
+    seen.assert_said(
+        3,
+        &[
+            "host b cannot be used: the remote shell of b wrote something else to its output first: \"Welcome\\tto b",
+            "a login script must not print there: check `./shell b true | wc -c`",
+        ],
+    );
+    before.assert_same(folder.path());
+}
+
+#[test]
 fn a_host_with_another_build_is_bad_input() {
     let folder = strangers_folder();
     write_shell(folder.path(), SHELL);

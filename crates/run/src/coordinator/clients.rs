@@ -60,7 +60,9 @@ pub trait ClientPort {
     fn send(&mut self, message: &ToClient);
     /// How it was lost; `None` while it is there, or cannot be known not to be.
     fn loss(&mut self, silence: ClientSilence<'_>) -> Option<String>;
-    /// The error of a client that is lost for `problem`.
+    /// The trial ends without it, and it may still be busy there: what it may write to is kept.
+    fn leave(&self) {}
+    /// The error of a client that is lost for `problem`, which is left.
     fn lost_error(&self, problem: String) -> RunError;
     /// Ends what it does for this trial, without waiting.
     fn end(&mut self);
@@ -252,6 +254,7 @@ impl Clients {
                 let most_ns = if first_error.is_some() { FAILED_STOP_NS_MAX } else { STOP_NS_MAX };
                 *left_ns = left_ns.saturating_sub(self.step_ns).min(most_ns);
                 if *left_ns == 0 {
+                    self.leave_unsettled();
                     let problem =
                         format!("did not end within {} s of the request to stop", STOP_NS_MAX / SECOND_NS);
                     first_error.get_or_insert_with(|| self.lost(waited_for, problem));
@@ -320,6 +323,12 @@ impl Clients {
         Some(self.lost(index, problem))
     }
 
+    /// Leaves every client of which more is expected, whichever of them the trial's error names.
+    fn leave_unsettled(&self) {
+        let unsettled = self.children.iter().filter(|client| !client.settled);
+        unsettled.for_each(|client| client.port.leave());
+    }
+
     /// The error of a client that does not do what it must.
     fn lost(&self, index: usize, problem: String) -> RunError {
         match self.children.get(index) {
@@ -354,5 +363,71 @@ impl Drop for Clients {
             // Messages of before the end are few: the queue ends with the pipes.
             looks += u32::from(matches!(self.inbox.recv_timeout(POLL_SLICE), Err(RecvTimeoutError::Timeout)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_model::trial::IntervalSample;
+    use std::sync::Mutex;
+
+    /// A client that says nothing of itself.
+    struct SilentPort {
+        name: &'static str,
+        left: Arc<Mutex<Vec<&'static str>>>,
+    }
+
+    impl ClientPort for SilentPort {
+        fn pid(&self) -> Option<u32> {
+            None
+        }
+
+        fn send(&mut self, _message: &ToClient) {}
+
+        fn loss(&mut self, _silence: ClientSilence<'_>) -> Option<String> {
+            None
+        }
+
+        fn leave(&self) {
+            self.left.lock().unwrap().push(self.name);
+        }
+
+        fn lost_error(&self, problem: String) -> RunError {
+            self.leave();
+            RunError::Host { host: self.name.to_owned(), problem }
+        }
+
+        fn end(&mut self) {}
+    }
+
+    struct NoHooks;
+
+    impl TrialHooks for NoHooks {
+        fn ready(&mut self, _child_pids: &[u32]) -> Option<WindowTimes> {
+            None
+        }
+
+        fn interval(&mut self, _sample: &IntervalSample) {}
+
+        fn poll(&mut self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn whoever_has_not_ended_after_the_failure_of_another_is_left_too() {
+        let clock: Arc<dyn Clock> = Arc::new(narrows_engines::MonotonicClock::new());
+        let (sender, inbox) = channel();
+        let mut clients = Clients::new(inbox, sender.clone(), &clock);
+        let left = Arc::<Mutex<Vec<&'static str>>>::default();
+        for name in ["a", "b", "c"] {
+            clients.add(Box::new(SilentPort { name, left: Arc::clone(&left) }));
+        }
+        let failed = FromClient::Failed { message: "no space".to_owned(), errno: "ENOSPC".to_owned() };
+        sender.send((0, ClientEvent::Message(failed))).unwrap();
+        let error = clients.collect(&mut NoHooks).unwrap_err();
+        assert_eq!(error.to_string(), "client process 1 of 3 failed: no space");
+        assert_eq!(*left.lock().unwrap(), ["b", "c"]);
     }
 }

@@ -45,8 +45,9 @@ impl HostCoordinator {
         // Elsewhere the same folder has other numbers.
         let folders =
             if host.shares_machine { OwnPlaceFacts::of_target(assignment.target()) } else { Vec::new() };
+        let assignment = with_whole_paths(assignment, self.hosts.folder());
         let order = ClientStartOrder {
-            assignment: with_whole_paths(assignment, self.hosts.folder()),
+            assignment: Assignment { brings_cache: !host.shares_machine, ..assignment },
             folders: folders.into_iter().map(|facts| facts.below(self.hosts.folder())).collect(),
             host: Some(host),
         };

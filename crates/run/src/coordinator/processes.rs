@@ -188,12 +188,16 @@ impl ClientPort for ChildPort {
         }
     }
 
-    fn lost_error(&self, problem: String) -> RunError {
-        let host = self.host().map(str::to_owned);
+    fn leave(&self) {
         if let Some(host) = self.host.as_ref().filter(|host| !host.shares_machine) {
             // What runs there ends with its connection, at a time that is not known here.
             keep_disks(&format!("host {} was lost and may still write there", host.name));
         }
+    }
+
+    fn lost_error(&self, problem: String) -> RunError {
+        self.leave();
+        let host = self.host().map(str::to_owned);
         RunError::Client { client_index: self.client_index, client_count: self.client_count, host, problem }
     }
 

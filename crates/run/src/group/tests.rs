@@ -58,6 +58,7 @@ fn assignment(target: Target, workers: u32, own_process: bool) -> Assignment {
         session: None,
         answer_timeout_ns: Nanos(1_000_000_000),
         object_steps: Vec::new(),
+        brings_cache: false,
     }
 }
 

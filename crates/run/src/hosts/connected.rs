@@ -9,6 +9,7 @@ use narrows_engines::Clock;
 use narrows_model::Nanos;
 use narrows_model::client_host::ClientHostFacts;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Longest wait for the first answer of all hosts: a remote shell may look up names and start on a slow host.
@@ -45,6 +46,8 @@ pub struct ClientHosts {
     facts: Vec<ClientHostFacts>,
     /// Of each host: whether it reads the clock of this machine.
     shares_clock: Vec<bool>,
+    /// Largest error of the offsets that were measured last.
+    uncertainty_ns: AtomicU64,
     /// Where relative paths begin.
     folder: PathBuf,
 }
@@ -74,8 +77,14 @@ impl ClientHosts {
             .iter()
             .map(|launcher| (launcher.name.clone(), HostConnection::start(launcher.clone(), arguments)))
             .collect();
-        let mut hosts =
-            Self { connections: Mutex::default(), launchers, facts: vec![], shares_clock: vec![], folder };
+        let mut hosts = Self {
+            connections: Mutex::default(),
+            launchers,
+            facts: vec![],
+            shares_clock: vec![],
+            uncertainty_ns: AtomicU64::default(),
+            folder,
+        };
         let mut problems = Vec::new();
         for (name, started) in started {
             let accepted = started
@@ -102,6 +111,7 @@ impl ClientHosts {
             .map_err(|error| HostProblem { kind: HostProblemKind::Unusable, message: error.to_string() })?;
         let offset = if shares_clock { HostClock::default() } else { read };
         check_clock(&name, offset)?;
+        self.uncertainty_ns.fetch_max(offset.uncertainty_ns, Ordering::Relaxed);
         self.facts.push(ClientHostFacts {
             shares_machine: identity.shares_machine(own),
             boot_id: Some(identity.boot_id).filter(|id| !id.is_empty()),
@@ -140,17 +150,17 @@ impl ClientHosts {
         &self.folder
     }
 
-    /// By how much the start of load is sent ahead of its time; 0 where all hosts have this clock.
+    /// By how much the start of load is sent ahead of its time, by the offsets that were measured last; 0 where all hosts
+    /// have this clock.
     pub(crate) fn notice_ns(&self) -> u64 {
-        let largest = self.facts.iter().map(|facts| facts.clock_uncertainty_ns.0).max();
-        largest.unwrap_or_default().saturating_mul(NOTICE_FACTOR)
+        self.uncertainty_ns.load(Ordering::Relaxed).saturating_mul(NOTICE_FACTOR)
     }
 
-    /// The offsets of the clocks of the first `count` hosts now: clocks drift apart in the course of a run. Each of these
-    /// hosts has answered.
+    /// The offsets of the clocks of the hosts of the first `count` clients now: clocks drift apart in the course of a run.
+    /// Each of these hosts has answered.
     ///
     /// # Errors
-    /// When one of them does not answer, or a stop is asked for.
+    /// When one of them does not answer, or cannot be compared with this clock any more, or a stop is asked for.
     pub(crate) fn offsets_ns(
         &self,
         count: usize,
@@ -158,13 +168,38 @@ impl ClientHosts {
         stop: &StopFlag,
     ) -> Result<Vec<i64>, RunError> {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
-        let used = connections.iter_mut().zip(&self.shares_clock).take(count);
-        used.map(|(connection, shares_clock)| {
-            let read = connection.read_clock(clock, stop)?;
-            Ok(if *shares_clock { 0 } else { read.offset_ns })
-        })
-        .collect()
+        let mut offsets_ns = Vec::new();
+        let mut uncertainty_ns = 0;
+        for (connection, shares_clock) in connections.iter_mut().zip(&self.shares_clock).take(count) {
+            let offset = read_comparable(|| {
+                let read = connection.read_clock(clock, stop)?;
+                Ok(if *shares_clock { HostClock::default() } else { read })
+            })?;
+            let offset = offset.map_err(|problem| RunError::Client {
+                client_index: u32::try_from(offsets_ns.len()).unwrap_or(u32::MAX),
+                client_count: u32::try_from(count).unwrap_or(u32::MAX),
+                host: Some(connection.launcher().name.clone()),
+                problem: format!("cannot start with the others: its host {problem}"),
+            })?;
+            uncertainty_ns = offset.uncertainty_ns.max(uncertainty_ns);
+            offsets_ns.push(offset.offset_ns);
+        }
+        self.uncertainty_ns.store(uncertainty_ns, Ordering::Relaxed);
+        Ok(offsets_ns)
     }
+}
+
+/// A clock by `read` that can be compared with this one, by the second reading if not by the first: a network may be busy
+/// for a moment. Else what is wrong, as a phrase behind the host's name.
+///
+/// # Errors
+/// Those of `read`.
+fn read_comparable(
+    mut read: impl FnMut() -> Result<HostClock, RunError>,
+) -> Result<Result<HostClock, String>, RunError> {
+    let first = read()?;
+    let clock = if clock_problem(first).is_some() { read()? } else { first };
+    Ok(clock_problem(clock).map_or(Ok(clock), Err))
 }
 
 fn unusable(name: &str, problem: &str) -> HostProblem {
@@ -187,18 +222,22 @@ fn check_build(name: &str, identity: &HostIdentity, own: &HostIdentity) -> Resul
 
 /// Fails where the clock of the host cannot be compared with this one closely enough for a common start.
 fn check_clock(name: &str, clock: HostClock) -> Result<(), HostProblem> {
+    clock_problem(clock).map_or(Ok(()), |problem| Err(unusable(name, &problem)))
+}
+
+/// Why a clock cannot be compared with this one closely enough, as a phrase behind its host's name; `None` where it can.
+fn clock_problem(clock: HostClock) -> Option<String> {
     if clock.uncertainty_ns <= UNCERTAINTY_NS_MAX {
-        return Ok(());
+        return None;
     }
     let ms = |ns: u64| ns as f64 / 1e6;
-    let problem = format!(
+    Some(format!(
         "takes {:.0} ms to answer at best, and so the times of its clients would be uncertain by {:.0} ms, more than {:.0} \
          ms; use hosts that are nearer to each other, and start the command on one of them",
         ms(clock.uncertainty_ns.saturating_mul(2)),
         ms(clock.uncertainty_ns),
         ms(UNCERTAINTY_NS_MAX)
-    );
-    Err(unusable(name, &problem))
+    ))
 }
 
 #[cfg(test)]
@@ -230,6 +269,41 @@ mod tests {
         let problem = check_clock("b", clock(0, 30_000_000)).unwrap_err();
         assert_eq!(problem.kind, HostProblemKind::Unusable);
         assert!(problem.message.starts_with("host b takes 60 ms to answer at best"), "{}", problem.message);
+    }
+
+    #[test]
+    fn a_clock_that_has_become_uncertain_is_read_once_more_and_then_refused() {
+        let of = |uncertainties_ns: &[u64]| {
+            let mut left = uncertainties_ns.iter();
+            let read = read_comparable(|| match left.next() {
+                Some(uncertainty_ns) => Ok(HostClock { offset_ns: 7, uncertainty_ns: *uncertainty_ns }),
+                None => Err(RunError::Stopped),
+            });
+            (read, left.len())
+        };
+        let read = |uncertainty_ns| Ok(HostClock { offset_ns: 7, uncertainty_ns });
+        let (near, left) = of(&[20_000_000, 1]);
+        assert_eq!((near.unwrap(), left), (read(20_000_000), 1));
+        assert_eq!(of(&[30_000_000, 1000]).0.unwrap(), read(1000));
+        let problem = of(&[30_000_000, 25_000_000, 1]).0.unwrap().unwrap_err();
+        assert!(problem.starts_with("takes 50 ms to answer at best"), "{problem}");
+        assert!(matches!(of(&[30_000_000]).0, Err(RunError::Stopped)));
+    }
+
+    #[test]
+    fn the_notice_is_of_the_offsets_that_were_measured_last() {
+        let hosts = ClientHosts {
+            connections: Mutex::default(),
+            launchers: vec![],
+            facts: vec![],
+            shares_clock: vec![],
+            uncertainty_ns: AtomicU64::new(5),
+            folder: PathBuf::new(),
+        };
+        assert_eq!(hosts.notice_ns(), 5 * NOTICE_FACTOR);
+        let clock = narrows_engines::MonotonicClock::new();
+        assert_eq!(hosts.offsets_ns(1, &clock, &StopFlag::default()).unwrap(), [0; 0]);
+        assert_eq!(hosts.notice_ns(), 0);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The connection to one host: a client process there that answers what it runs and what its clock shows.
 
 use super::clock::RoundTrip;
+use super::first_bytes::FirstBytes;
 use super::{HostClock, HostLauncher, LastWords};
 use crate::assignment::{FromClient, ToClient};
 use crate::client_process::{read_messages, send};
@@ -33,8 +34,8 @@ pub(super) struct HostConnection {
     launcher: HostLauncher,
     child: Child,
     stdin: ChildStdin,
-    /// Answers; closed where the connection is.
-    inbox: Receiver<FromClient>,
+    /// Answers, or last what came instead of one, as a sentence; closed where the connection is.
+    inbox: Receiver<Result<FromClient, String>>,
     words: LastWords,
 }
 
@@ -59,9 +60,19 @@ impl HostConnection {
             return Err("cannot be used: its remote shell was started without pipes".to_owned());
         };
         let (sender, inbox) = channel();
+        let (name, shown) = (launcher.name.clone(), launcher.shown());
         std::thread::spawn(move || {
-            // What cannot be read ends the connection; its end is reported.
-            drop(read_messages(stdout, |message| sender.send(message).is_ok()));
+            let mut stdout = FirstBytes::of(stdout);
+            let read = read_messages(&mut stdout, |message| sender.send(Ok(message)).is_ok());
+            let strange = stdout.if_no_message().map(|text| {
+                format!(
+                    "the remote shell of {name} wrote something else to its output first: {text}; a login script must not \
+                     print there: check `{shown} true | wc -c`"
+                )
+            });
+            if let Some(problem) = strange.or_else(|| Some(unread(&read.err()?))) {
+                drop(sender.send(Err(problem)));
+            }
         });
         let mut connection = Self { launcher, child, stdin, inbox, words: LastWords::read_from(stderr) };
         connection.send(&ToClient::Identify);
@@ -82,8 +93,9 @@ impl HostConnection {
         loop {
             let left_ns = until_ns.saturating_sub(clock.now().0);
             match self.inbox.recv_timeout(Duration::from_nanos(left_ns)) {
-                Ok(FromClient::Identity(identity)) => return Ok(*identity),
-                Ok(_) => {}
+                Ok(Ok(FromClient::Identity(identity))) => return Ok(*identity),
+                Ok(Ok(_)) => {}
+                Ok(Err(problem)) => return Err(format!("cannot be used: {problem}")),
                 Err(RecvTimeoutError::Timeout) => {
                     return Err(format!(
                         "has not answered in time; see whether `{shown} true` ends by itself, without a question"
@@ -145,10 +157,11 @@ impl HostConnection {
         self.send(&ToClient::ReadClock);
         loop {
             match self.inbox.recv_timeout(SLICE) {
-                Ok(FromClient::Clock { at_ns, .. }) => {
+                Ok(Ok(FromClient::Clock { at_ns, .. })) => {
                     let answered = Nanos(clock.now().0);
                     return Ok(RoundTrip { asked: Nanos(asked_ns), read: Nanos(at_ns), answered });
                 }
+                Ok(Err(problem)) => return Err(self.lost(format!("was lost: {problem}"))),
                 Err(_) if stop.is_now() => return Err(RunError::Stopped),
                 Err(RecvTimeoutError::Disconnected) => {
                     let ended = self.ended();
@@ -158,7 +171,7 @@ impl HostConnection {
                     let seconds = ANSWER_NS_MAX / 1_000_000_000;
                     return Err(self.lost(format!("does not answer: no message from it for {seconds} s")));
                 }
-                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Ok(_)) | Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
@@ -171,6 +184,13 @@ impl HostConnection {
     fn send(&mut self, message: &ToClient) {
         drop(send(&mut self.stdin, message));
     }
+}
+
+/// What is said of an answer that cannot be read.
+fn unread(error: &str) -> String {
+    format!(
+        "its answer cannot be read ({error}); it may be of another build than this one: install one build on all hosts"
+    )
 }
 
 impl Drop for HostConnection {

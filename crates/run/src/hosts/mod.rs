@@ -6,6 +6,7 @@
 mod clock;
 mod connected;
 mod connection;
+mod first_bytes;
 mod last_words;
 mod launcher;
 

@@ -255,6 +255,7 @@ fn assignment(file_bytes: u64) -> Assignment {
         session: None,
         answer_timeout_ns: Nanos(1),
         object_steps: Vec::new(),
+        brings_cache: false,
     }
 }
 

@@ -77,6 +77,7 @@ pub(super) fn assignment(profile: &SimProfile, folder: &tempfile::TempDir, queue
         session: None,
         answer_timeout_ns: Nanos(1_000_000_000),
         object_steps: Vec::new(),
+        brings_cache: false,
     }
 }
 

@@ -31,6 +31,7 @@ fn assignment(order: Order, block_count: u64, workers: u32) -> Assignment {
         session: None,
         answer_timeout_ns: Nanos(1),
         object_steps: Vec::new(),
+        brings_cache: false,
     }
 }
 
