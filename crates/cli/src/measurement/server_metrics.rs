@@ -1,6 +1,6 @@
 //! The metrics of a server on which nothing of ours runs, as `--server-metrics` names them.
 //!
-//! They are read once before any load: a URL that leads elsewhere is found then. Reading them is `remote`'s; a build without
+//! They are read once before any load: a URL that leads elsewhere, or to this machine itself, is found then. Reading them is `remote`'s; a build without
 //! that crate has none.
 
 use crate::exit::CommandFailure;
@@ -78,6 +78,12 @@ fn connected(url: &str, clock: &Arc<dyn Clock>) -> Result<ConnectedMetrics, Comm
         url.parse().map_err(|error| CommandFailure::bad_input(format!("--server-metrics: {error}")))?;
     let shown = place.to_string();
     match MetricsReader::connect(place, Arc::clone(clock)) {
+        Ok(reader) if own::is_this_machine(reader.boot_time_s(), own::boot_time_s()) => {
+            Err(CommandFailure::bad_input(format!(
+                "--server-metrics: {shown} reports this machine itself (it booted at the same second): narrows reads its counters \
+                 already; give the exporter of the server"
+            )))
+        }
         Ok(reader) => Ok(Box::new(reading::ExportedMetrics(reader))),
         Err(error) if error.kind() == MetricsErrorKind::Unreachable => {
             Err(CommandFailure::could_not_run(format!(
@@ -87,6 +93,54 @@ fn connected(url: &str, clock: &Arc<dyn Clock>) -> Result<ConnectedMetrics, Comm
         Err(error) => Err(CommandFailure::bad_input(format!(
             "--server-metrics: read {shown}: {error}; give the URL of the server's node_exporter, such as http://HOST:9100/metrics"
         ))),
+    }
+}
+
+#[cfg(feature = "s3")]
+mod own {
+    //! Whether metrics are those of the machine that the load comes from: its CPU would be charged to the server.
+
+    /// So many seconds one machine's time of boot may differ between two readings: the kernel computes it from the wall clock,
+    /// which is adjusted, and rounds it.
+    const TOLERANCE_S: u64 = 2;
+
+    /// Whether a machine that booted at `reported` is this one, which booted at `own`; an unknown time is no match.
+    pub(super) fn is_this_machine(reported: Option<u64>, own: Option<u64>) -> bool {
+        reported.zip(own).is_some_and(|(reported, own)| reported.abs_diff(own) <= TOLERANCE_S)
+    }
+
+    /// When this machine booted, in seconds of the wall clock.
+    pub(super) fn boot_time_s() -> Option<u64> {
+        boot_time_in(&std::fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    /// The time of boot in the text of `/proc/stat`.
+    fn boot_time_in(stat: &str) -> Option<u64> {
+        stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_machine_that_booted_within_two_seconds_is_this_one() {
+            for (reported, same) in [(998, true), (1000, true), (1002, true), (997, false), (1003, false)] {
+                assert_eq!(is_this_machine(Some(reported), Some(1000)), same, "{reported}");
+            }
+            assert!(!is_this_machine(None, Some(1000)) && !is_this_machine(Some(1000), None));
+            assert!(!is_this_machine(None, None));
+        }
+
+        #[test]
+        fn the_time_of_boot_is_a_line_of_its_own() {
+            assert_eq!(
+                boot_time_in("cpu  1 2 3 4\nctxt 5\nbtime 1732571234\nprocesses 7\n"),
+                Some(1_732_571_234)
+            );
+            assert_eq!(boot_time_in("cpu  1 2 3 4\nctxt 5\n"), None);
+            assert!(boot_time_s().is_some());
+        }
     }
 }
 

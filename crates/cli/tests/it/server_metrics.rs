@@ -126,6 +126,28 @@ fn urls_that_lead_to_no_exporter_are_refused_before_any_load() {
 }
 
 #[test]
+fn an_exporter_of_this_machine_itself_is_refused_before_any_load() {
+    let stat = fs::read_to_string("/proc/stat").unwrap();
+    let booted_s: u64 =
+        stat.lines().find_map(|line| line.strip_prefix("btime ")).unwrap().trim().parse().unwrap();
+    let clock = Monotonic::new();
+    let address = serve_web(move |request| {
+        let shift_s = if request.path.contains("other") { 100 } else { 0 };
+        let boot = format!("node_boot_time_seconds {}\n", booted_s - shift_s);
+        plain(&(text(clock.now_ns() as f64 / 1e9 + 10.0, 1000.0) + &boot))
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let (seen, bucket) = study(folder.path(), &address);
+    let words = format!("http://{address}/metrics reports this machine itself");
+    seen.assert_said(2, &["--server-metrics", &words, "give the exporter of the server"]).assert_no_result();
+    assert!(!folder.path().join("record").exists());
+    assert!(bucket.lock().unwrap().is_empty(), "nothing is left");
+    // The same machine that booted at another time would be another one.
+    let (seen, _bucket) = study(folder.path(), &format!("{address}/other"));
+    seen.assert_said(0, &[]);
+}
+
+#[test]
 fn what_is_no_plain_http_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (_bucket, at) = serve_bucket();

@@ -1,6 +1,7 @@
 //! Counters of a machine from the text of its `node_exporter`: CPU time, block devices, network interfaces, memory.
 //!
-//! All of them are the kernel's own figures: `/proc/stat`, `/proc/diskstats`, `/proc/net/dev`, `/proc/meminfo`. What is
+//! All of them are the kernel's own figures: `/proc/stat`, `/proc/diskstats`, `/proc/net/dev`, `/proc/meminfo`. Beside them is
+//! the time at which the machine booted, by which it is told from others. What is
 //! missing but the CPU time is left out; what is malformed is an error, since a text with half of a counter has none.
 
 use super::exposition::{MetricLine, name_of, sample};
@@ -11,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The metric without which a text is not that of a `node_exporter`.
 pub(super) const CPU_METRIC: &str = "node_cpu_seconds_total";
+/// When the machine booted, in seconds of the wall clock.
+const BOOT_METRIC: &str = "node_boot_time_seconds";
 
 /// Most CPUs, block devices and network interfaces of a machine that are kept.
 const PARTS_MAX: usize = 8192;
@@ -26,6 +29,8 @@ pub(super) struct NodeCounters {
     pub(super) disks: Vec<DiskCounters>,
     pub(super) nics: Vec<NicCounters>,
     pub(super) memory: Option<MemoryCounters>,
+    /// Seconds of the wall clock at which the machine booted.
+    pub(super) boot_time_s: Option<u64>,
 }
 
 /// What was read so far.
@@ -39,6 +44,7 @@ struct Collected {
     nics: BTreeMap<String, NicCounters>,
     memory: MemoryCounters,
     has_memory: bool,
+    boot_time_s: Option<u64>,
 }
 
 /// The counters in `text`.
@@ -63,7 +69,7 @@ pub(super) fn counters(text: &str) -> Result<NodeCounters, String> {
 
 /// Whether a metric is one that is kept: all others of an exporter are only passed over.
 fn is_read(name: &str) -> bool {
-    name == CPU_METRIC
+    [CPU_METRIC, BOOT_METRIC].contains(&name)
         || ["node_disk_", "node_network_", "node_memory_"].iter().any(|known| name.starts_with(known))
 }
 
@@ -75,6 +81,10 @@ impl Collected {
     fn add(&mut self, line: &MetricLine<'_>) -> Result<(), String> {
         if line.name == CPU_METRIC {
             return self.add_cpu(line);
+        }
+        if line.name == BOOT_METRIC {
+            self.boot_time_s = Some(count(line)?);
+            return Ok(());
         }
         if let Some(metric) = line.name.strip_prefix("node_disk_") {
             return self.add_disk(metric, line);
@@ -169,6 +179,7 @@ impl Collected {
             disks: self.disks.values().filter(|disk| is_kept(disk)).cloned().collect(),
             nics: self.nics.into_values().collect(),
             memory: self.has_memory.then_some(self.memory),
+            boot_time_s: self.boot_time_s,
         })
     }
 }

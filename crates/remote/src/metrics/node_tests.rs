@@ -50,6 +50,14 @@ fn the_figures_of_a_machine_are_read() {
 }
 
 #[test]
+fn the_time_of_boot_is_read_in_whole_seconds_where_it_is_there() {
+    assert_eq!(counters(TEXT).unwrap().boot_time_s, None);
+    let booted = format!("{TEXT}node_boot_time_seconds 1.732571234e+09\n");
+    assert_eq!(counters(&booted).unwrap().boot_time_s, Some(1_732_571_234));
+    assert!(counters(&format!("{TEXT}node_boot_time_seconds NaN\n")).is_err());
+}
+
+#[test]
 fn a_text_without_cpu_time_is_not_a_node_exporters() {
     for text in ["", "<html>\n<body>hello</body>\n", "node_memory_MemAvailable_bytes 1\n"] {
         let problem = counters(text).unwrap_err();

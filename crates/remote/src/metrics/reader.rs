@@ -32,6 +32,7 @@ pub struct MetricsReader {
     questions: SyncSender<u64>,
     answers: Receiver<MetricsAnswer>,
     clock: Arc<dyn Clock>,
+    boot_time_s: Option<u64>,
     under_way: usize,
 }
 
@@ -47,7 +48,7 @@ impl MetricsReader {
     /// # Errors
     /// When nothing answers, when it is no `node_exporter`, and when the machine starts no thread.
     pub fn connect(url: MetricsUrl, clock: Arc<dyn Clock>) -> Result<Self, MetricsError> {
-        counters(&agent(), &url)?;
+        let boot_time_s = counters(&agent(), &url)?.boot_time_s;
         let (questions, asked) = sync_channel(UNDER_WAY_MAX);
         let (answered, answers) = sync_channel(UNDER_WAY_MAX);
         let (place, thread_clock) = (url.clone(), Arc::clone(&clock));
@@ -55,13 +56,19 @@ impl MetricsReader {
             .name("server-metrics".to_owned())
             .spawn(move || answer_all(&place, &asked, &answered, thread_clock.as_ref()));
         started.map_err(|error| MetricsError::no_thread(&error))?;
-        Ok(Self { url, questions, answers, clock, under_way: 0 })
+        Ok(Self { url, questions, answers, clock, boot_time_s, under_way: 0 })
     }
 
     /// Where they are.
     #[must_use]
     pub fn url(&self) -> &MetricsUrl {
         &self.url
+    }
+
+    /// When the machine booted whose metrics they are, in seconds of the wall clock; `None` where it does not say.
+    #[must_use]
+    pub fn boot_time_s(&self) -> Option<u64> {
+        self.boot_time_s
     }
 
     /// Asks for a reading now; returns at once.
