@@ -50,7 +50,7 @@ mod tests {
     use crate::testing::{Grid, machine, plan, unread_counters};
     use narrows_model::summary::CpuBasis;
     use narrows_model::trial::CounterPair;
-    use narrows_model::{Bytes, CounterSample, Nanos, Target};
+    use narrows_model::{Bytes, CounterSample, Cut, Nanos, Target};
 
     fn disk(name: &str, busy_ms: u64, read_bytes: u64) -> DiskCounters {
         DiskCounters {
@@ -70,6 +70,16 @@ mod tests {
 
     /// What is known of a second of reads over NFS from a server whose exporter has these devices.
     fn with_devices<T>(disks: &[DiskCounters], of: impl Fn(&CellData, &Machines<'_>) -> T) -> T {
+        in_cell("nfs://storage/export", Cut::Path, disks, of)
+    }
+
+    /// The same of a cell of another target, on a machine whose only folder is on a disk of its own.
+    fn in_cell<T>(
+        target: &str,
+        cut: Cut,
+        disks: &[DiskCounters],
+        of: impl Fn(&CellData, &Machines<'_>) -> T,
+    ) -> T {
         let at = |seconds: u64, disks: Vec<DiskCounters>| CounterSample {
             origin: CounterOrigin::NodeExporter,
             host_cpu: Some(narrows_model::counters::HostCpu {
@@ -84,7 +94,8 @@ mod tests {
         };
         let none = disks.iter().map(|one| disk(&one.name, 0, 0)).collect();
         let mut data = CellData::nothing_yet();
-        data.cell.target = "nfs://storage/export".parse::<Target>().unwrap();
+        data.cell.target = target.parse::<Target>().unwrap();
+        data.cell.cut = cut;
         data.deltas.push(RoleDelta::new(&CounterPair { before: at(0, none), after: at(1, disks.to_vec()) }));
         let profile = machine("local-ssd");
         let (inventory, plan) = (narrows_sim::inventory(&profile), plan(&profile, Grid::default()));
@@ -118,5 +129,25 @@ mod tests {
         let server = &cpu[&Role::Server];
         assert_eq!(server.basis, CpuBasis::Exporter);
         assert!(near(server.capacity_cpus, 4.0) && near(server.busy_ratio, 0.95), "{server:?}");
+    }
+
+    #[test]
+    fn the_servers_cpu_is_of_no_cell_whose_requests_do_not_go_there() {
+        let has_server = |target: &str, cut: Cut| {
+            in_cell(target, cut, &[], super::super::cpu::by_role).contains_key(&Role::Server)
+        };
+        for cut in [Cut::Path, Cut::HotBlocks, Cut::RoundTrip, Cut::MoreConnections, Cut::UserClient] {
+            assert!(has_server("nfs://storage/export", cut), "{cut:?}");
+        }
+        for (target, cut) in [
+            ("null:", Cut::Generator),
+            ("null:copy", Cut::MemoryCopy),
+            ("nfs://storage/export", Cut::MemoryCopy),
+            ("/data", Cut::Path),
+            ("/data", Cut::PageCache),
+            ("/data", Cut::LocalDevice),
+        ] {
+            assert!(!has_server(target, cut), "{target} {cut:?}");
+        }
     }
 }
