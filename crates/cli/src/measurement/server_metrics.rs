@@ -203,7 +203,8 @@ mod own {
 mod reading {
     //! The reader of `remote` as `run` asks it.
 
-    use narrows_remote::metrics::MetricsReader;
+    use crate::progress::NOT_READ_ANY_MORE;
+    use narrows_remote::metrics::{MetricsError, MetricsErrorKind, MetricsReader};
     use narrows_run::{ServerMetrics, ServerReading, StopFlag};
 
     pub(super) struct ExportedMetrics(pub(super) MetricsReader);
@@ -221,10 +222,17 @@ mod reading {
             let answers = self.0.answers(stop).into_iter();
             answers
                 .map(|answer| {
-                    let reading = answer.map_err(|error| error.to_string())?;
+                    let reading = answer.map_err(|error| reason(&error))?;
                     Ok(ServerReading { sample: reading.sample, took_ns: reading.took_ns })
                 })
                 .collect()
+        }
+    }
+
+    fn reason(error: &MetricsError) -> String {
+        match error.kind() {
+            MetricsErrorKind::GivenUp => format!("{NOT_READ_ANY_MORE}: {error}"),
+            _ => error.to_string(),
         }
     }
 }

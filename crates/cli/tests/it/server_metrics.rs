@@ -7,7 +7,9 @@ use serde_json::Value;
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 const STUDY: &str = "target = \"s3://bucket/p?endpoint=http://BUCKET\"\n[workload]\nop = \"read\"\nblock = \"16KiB\"\n\
                      file = \"256KiB\"\n[stop]\nmeasure = \"1s\"\nwarm_up = \"100ms\"\n";
@@ -105,6 +107,26 @@ fn an_exporter_that_turns_hostile_after_the_start_ends_no_run() {
         assert!(!seen.stderr.contains('\x1b'), "{seen:?}");
         assert!(server_cpu(&summary(folder.path())).is_null());
     }
+}
+
+#[test]
+fn an_exporter_that_falls_silent_is_not_asked_for_the_rest_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = Arc::new(AtomicU64::new(0));
+    let asked = Arc::clone(&count);
+    let address = serve_web(move |_| {
+        if asked.fetch_add(1, Ordering::Relaxed) > 0 {
+            std::thread::park_timeout(Duration::from_secs(60));
+        }
+        plain(&text(10.0, 1000.0))
+    });
+    let (seen, _bucket) = study(folder.path(), &address);
+    seen.assert_said(0, &["not read any more: 2 readings in a row", "the run goes on"]);
+    assert_eq!(seen.stderr.matches("not read any more").count(), 1, "{seen:?}");
+    assert_eq!(count.load(Ordering::Relaxed), 3, "one before the run, and two that were waited for");
+    let summary = summary(folder.path());
+    assert!(summary["server_metrics"]["missed_count"].as_u64().unwrap() > 1);
+    assert!(server_cpu(&summary).is_null());
 }
 
 #[test]
