@@ -176,12 +176,34 @@ fn device_role(data: &CellData, machines: &Machines<'_>) -> Role {
 
 /// Whether requests of this cell end on the devices of a server on which nothing of ours runs.
 pub(super) fn ends_on_foreign_server(data: &CellData, machines: &Machines<'_>) -> bool {
+    let is_mounted = || path_of(data, machines).is_some_and(is_remote);
     let is_behind = match data.cell.target.form() {
         Target::Scheme { engine, .. } => engine.declaration().stores_data,
-        Target::File { .. } => is_path(data.cell.cut) && machines.client.path.as_ref().is_some_and(is_remote),
+        Target::File { .. } => is_path(data.cell.cut) && is_mounted(),
         _ => false,
     };
     is_behind && machines.server.is_none() && reaches_device(data.cell.cut, &data.cell.target)
+}
+
+/// Whether requests of this cell go to a server on which nothing of ours runs, be it to its devices, to its memory or only to
+/// its protocol. Of a folder behind a daemon (FUSE) its user says so who names the exporter of its server.
+pub(super) fn goes_to_foreign_server(data: &CellData, machines: &Machines<'_>) -> bool {
+    let is_mounted =
+        || path_of(data, machines).is_some_and(|path| is_remote(path) || path.kind == PathKind::Fuse);
+    let cut = data.cell.cut;
+    let goes_there = match data.cell.target.form() {
+        Target::Scheme { engine, .. } => {
+            engine.declaration().stores_data && !matches!(cut, Cut::Generator | Cut::MemoryCopy)
+        }
+        Target::File { .. } => (is_path(cut) || cut == Cut::MoreConnections) && is_mounted(),
+        _ => false,
+    };
+    goes_there && machines.server.is_none()
+}
+
+/// What is known of the path to the cell's target, of several paths that to its own.
+fn path_of<'m>(data: &CellData, machines: &'m Machines<'_>) -> Option<&'m PathFacts> {
+    path_or_only(machines.client, data.cell.target.form())
 }
 
 fn is_path(cut: Cut) -> bool {

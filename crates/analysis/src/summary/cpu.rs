@@ -6,7 +6,7 @@
 //! ticks only the load's own threads are known, by their clocks.
 
 use super::ticks::{TICK_NS, TICKS_MIN};
-use super::{Machines, foreign};
+use super::{Machines, bytes, foreign};
 use crate::collect::{CellData, RoleDelta};
 use narrows_model::counters::{CgroupCpu, CounterOrigin, HostCpu, Role};
 use narrows_model::summary::{CpuBasis, CpuWaiting, RoleCpu};
@@ -22,10 +22,14 @@ const PERIOD_NS: u64 = 100_000_000;
 /// More than this of the window no thread can have used: the two were not measured together.
 const THREADS_MOST_RATIO: f64 = 1.25;
 
-/// CPU by role.
+/// CPU by role. What an exporter reports of a server is of the cells alone whose requests go to it.
 pub(super) fn by_role(data: &CellData, machines: &Machines<'_>) -> BTreeMap<Role, RoleCpu> {
     let ops: u64 = data.trials.values().map(|trial| trial.op_count).sum();
-    data.deltas.iter().filter_map(|delta| Some((delta.role, role_cpu(data, delta, ops, machines)?))).collect()
+    let is_of_cell = |delta: &&RoleDelta| {
+        delta.origin != CounterOrigin::NodeExporter || bytes::goes_to_foreign_server(data, machines)
+    };
+    let deltas = data.deltas.iter().filter(is_of_cell);
+    deltas.filter_map(|delta| Some((delta.role, role_cpu(data, delta, ops, machines)?))).collect()
 }
 
 /// The fuller of two stations: what the role may use of its machine, and the threads that its load runs on, which cannot

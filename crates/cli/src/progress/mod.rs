@@ -21,6 +21,9 @@ use std::time::Duration;
 
 /// Time between two drawings of the live view.
 const DRAW_EVERY: Duration = Duration::from_millis(200);
+/// How the reason begins of a trial around which the server's counters were not asked for, since it kept failing to answer in
+/// time.
+pub(crate) const NOT_READ_ANY_MORE: &str = "not read any more";
 
 /// Shows a run's events as they come.
 pub(crate) struct ProgressDisplay<'a> {
@@ -48,6 +51,8 @@ pub(crate) struct ProgressDisplay<'a> {
     line_ns: Shared<Nanos>,
     /// Whether the server's counters were not read around a trial.
     metrics_missed: bool,
+    /// Whether they are not asked for any more.
+    metrics_given_up: bool,
 }
 
 /// What a trial has done so far.
@@ -106,6 +111,7 @@ impl<'a> ProgressDisplay<'a> {
             trial_from_ns: None,
             line_ns: Shared::new(Nanos(0)),
             metrics_missed: false,
+            metrics_given_up: false,
         }
     }
 
@@ -280,8 +286,18 @@ impl<'a> ProgressDisplay<'a> {
         }
     }
 
-    /// Says once in a run that the server's counters are not read around a trial.
+    /// Says once in a run that the server's counters are not read around a trial, and once that they are not read any more.
     fn say_metrics_missed(&mut self, reason: &str) {
+        if reason.starts_with(NOT_READ_ANY_MORE) {
+            self.metrics_missed = true;
+            if !std::mem::replace(&mut self.metrics_given_up, true) {
+                self.line(&format!(
+                    "narrows: the server's counters are {}; the run goes on, and its trials from here on have figures without them",
+                    one_line(reason)
+                ));
+            }
+            return;
+        }
         if !std::mem::replace(&mut self.metrics_missed, true) {
             self.line(&format!(
                 "narrows: the server's counters were not read: {}; the run goes on, and such trials have figures without them",

@@ -7,7 +7,9 @@ use serde_json::Value;
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 const STUDY: &str = "target = \"s3://bucket/p?endpoint=http://BUCKET\"\n[workload]\nop = \"read\"\nblock = \"16KiB\"\n\
                      file = \"256KiB\"\n[stop]\nmeasure = \"1s\"\nwarm_up = \"100ms\"\n";
@@ -108,6 +110,26 @@ fn an_exporter_that_turns_hostile_after_the_start_ends_no_run() {
 }
 
 #[test]
+fn an_exporter_that_falls_silent_is_not_asked_for_the_rest_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = Arc::new(AtomicU64::new(0));
+    let asked = Arc::clone(&count);
+    let address = serve_web(move |_| {
+        if asked.fetch_add(1, Ordering::Relaxed) > 0 {
+            std::thread::park_timeout(Duration::from_secs(60));
+        }
+        plain(&text(10.0, 1000.0))
+    });
+    let (seen, _bucket) = study(folder.path(), &address);
+    seen.assert_said(0, &["not read any more: 2 readings in a row", "the run goes on"]);
+    assert_eq!(seen.stderr.matches("not read any more").count(), 1, "{seen:?}");
+    assert_eq!(count.load(Ordering::Relaxed), 3, "one before the run, and two that were waited for");
+    let summary = summary(folder.path());
+    assert!(summary["server_metrics"]["missed_count"].as_u64().unwrap() > 1);
+    assert!(server_cpu(&summary).is_null());
+}
+
+#[test]
 fn urls_that_lead_to_no_exporter_are_refused_before_any_load() {
     let folder = tempfile::tempdir().unwrap();
     let html = serve_web(|_| web_answer("200 OK", "content-type: text/html\r\n", b"<html></html>"));
@@ -123,6 +145,28 @@ fn urls_that_lead_to_no_exporter_are_refused_before_any_load() {
         assert!(!folder.path().join("record").exists());
         assert!(bucket.lock().unwrap().is_empty(), "nothing is left");
     }
+}
+
+#[test]
+fn an_exporter_of_this_machine_itself_is_refused_before_any_load() {
+    let stat = fs::read_to_string("/proc/stat").unwrap();
+    let booted_s: u64 =
+        stat.lines().find_map(|line| line.strip_prefix("btime ")).unwrap().trim().parse().unwrap();
+    let clock = Monotonic::new();
+    let address = serve_web(move |request| {
+        let shift_s = if request.path.contains("other") { 100 } else { 0 };
+        let boot = format!("node_boot_time_seconds {}\n", booted_s - shift_s);
+        plain(&(text(clock.now_ns() as f64 / 1e9 + 10.0, 1000.0) + &boot))
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let (seen, bucket) = study(folder.path(), &address);
+    let words = format!("http://{address}/metrics reports this machine itself");
+    seen.assert_said(2, &["--server-metrics", &words, "give the exporter of the server"]).assert_no_result();
+    assert!(!folder.path().join("record").exists());
+    assert!(bucket.lock().unwrap().is_empty(), "nothing is left");
+    // The same machine that booted at another time would be another one.
+    let (seen, _bucket) = study(folder.path(), &format!("{address}/other"));
+    seen.assert_said(0, &[]);
 }
 
 #[test]

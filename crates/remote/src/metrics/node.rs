@@ -1,6 +1,7 @@
 //! Counters of a machine from the text of its `node_exporter`: CPU time, block devices, network interfaces, memory.
 //!
-//! All of them are the kernel's own figures: `/proc/stat`, `/proc/diskstats`, `/proc/net/dev`, `/proc/meminfo`. What is
+//! All of them are the kernel's own figures: `/proc/stat`, `/proc/diskstats`, `/proc/net/dev`, `/proc/meminfo`. Beside them is
+//! the time at which the machine booted, by which it is told from others. What is
 //! missing but the CPU time is left out; what is malformed is an error, since a text with half of a counter has none.
 
 use super::exposition::{MetricLine, name_of, sample};
@@ -11,21 +12,26 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The metric without which a text is not that of a `node_exporter`.
 pub(super) const CPU_METRIC: &str = "node_cpu_seconds_total";
+/// When the machine booted, in seconds of the wall clock.
+const BOOT_METRIC: &str = "node_boot_time_seconds";
 
 /// Most CPUs, block devices and network interfaces of a machine that are kept.
 const PARTS_MAX: usize = 8192;
 /// Most bytes of a name of one of them.
 const NAME_BYTES_MAX: usize = 128;
 /// Devices on top of others, whose bytes are counted below them already, and devices in memory.
-const NOT_DEVICES: [&str; 7] = ["dm-", "md", "loop", "ram", "zram", "sr", "fd"];
+const NOT_DEVICES: [&str; 10] = ["dm-", "md", "loop", "ram", "zram", "sr", "fd", "drbd", "bcache", "zd"];
 
 /// The counters of a machine.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct NodeCounters {
     pub(super) host_cpu: HostCpu,
+    /// Empty where the busy time of one is missing: how busy they are is then unknown, not nothing.
     pub(super) disks: Vec<DiskCounters>,
     pub(super) nics: Vec<NicCounters>,
     pub(super) memory: Option<MemoryCounters>,
+    /// Seconds of the wall clock at which the machine booted.
+    pub(super) boot_time_s: Option<u64>,
 }
 
 /// What was read so far.
@@ -35,10 +41,17 @@ struct Collected {
     /// CPUs and modes that were read.
     cpu_modes: BTreeSet<(String, String)>,
     cpus: BTreeSet<String>,
-    disks: BTreeMap<String, DiskCounters>,
+    disks: BTreeMap<String, ReadDisk>,
     nics: BTreeMap<String, NicCounters>,
     memory: MemoryCounters,
     has_memory: bool,
+    boot_time_s: Option<u64>,
+}
+
+/// A block device, and whether its busy time was read.
+struct ReadDisk {
+    counters: DiskCounters,
+    has_busy: bool,
 }
 
 /// The counters in `text`.
@@ -63,7 +76,7 @@ pub(super) fn counters(text: &str) -> Result<NodeCounters, String> {
 
 /// Whether a metric is one that is kept: all others of an exporter are only passed over.
 fn is_read(name: &str) -> bool {
-    name == CPU_METRIC
+    [CPU_METRIC, BOOT_METRIC].contains(&name)
         || ["node_disk_", "node_network_", "node_memory_"].iter().any(|known| name.starts_with(known))
 }
 
@@ -75,6 +88,10 @@ impl Collected {
     fn add(&mut self, line: &MetricLine<'_>) -> Result<(), String> {
         if line.name == CPU_METRIC {
             return self.add_cpu(line);
+        }
+        if line.name == BOOT_METRIC {
+            self.boot_time_s = Some(count(line)?);
+            return Ok(());
         }
         if let Some(metric) = line.name.strip_prefix("node_disk_") {
             return self.add_disk(metric, line);
@@ -109,10 +126,8 @@ impl Collected {
 
     fn add_disk(&mut self, metric: &str, line: &MetricLine<'_>) -> Result<(), String> {
         let Some(name) = part_name(line, "device")? else { return Ok(()) };
-        let disk = self
-            .disks
-            .entry(name)
-            .or_insert_with_key(|name| DiskCounters { name: name.clone(), ..no_disk() });
+        let read = self.disks.entry(name).or_insert_with_key(|name| ReadDisk::new(name));
+        let disk = &mut read.counters;
         match metric {
             "reads_completed_total" => disk.read_count = count(line)?,
             "read_bytes_total" => disk.read_bytes = Bytes(count(line)?),
@@ -122,7 +137,10 @@ impl Collected {
             "write_time_seconds_total" => disk.write_ns = seconds(line)?,
             "flush_requests_total" => disk.flush_count = count(line)?,
             "flush_requests_time_seconds_total" => disk.flush_ns = seconds(line)?,
-            "io_time_seconds_total" => disk.busy_ns = seconds(line)?,
+            "io_time_seconds_total" => {
+                disk.busy_ns = seconds(line)?;
+                read.has_busy = true;
+            }
             "io_time_weighted_seconds_total" => disk.queue_ns = seconds(line)?,
             _ => {}
         }
@@ -163,18 +181,21 @@ impl Collected {
             return Err(format!("it has no {CPU_METRIC}: this is not what a node_exporter reports"));
         }
         let online_cpus = u32::try_from(self.cpus.len()).unwrap_or(u32::MAX);
-        let is_kept = |disk: &DiskCounters| is_device(&disk.name, &self.disks);
+        let devices = || self.disks.iter().filter(|(name, _)| is_device(name, &self.disks));
+        let has_busy = devices().all(|(_, read)| read.has_busy);
+        let disks = devices().filter(|_| has_busy).map(|(_, read)| read.counters.clone()).collect();
         Ok(NodeCounters {
             host_cpu: HostCpu { online_cpus, ..self.cpu },
-            disks: self.disks.values().filter(|disk| is_kept(disk)).cloned().collect(),
+            disks,
             nics: self.nics.into_values().collect(),
             memory: self.has_memory.then_some(self.memory),
+            boot_time_s: self.boot_time_s,
         })
     }
 }
 
 /// Whether a name is that of a device by itself: one in memory, one on top of others, and a part of another are none.
-fn is_device(name: &str, all: &BTreeMap<String, DiskCounters>) -> bool {
+fn is_device<T>(name: &str, all: &BTreeMap<String, T>) -> bool {
     let is_numbered = |prefix: &&str| {
         name.strip_prefix(*prefix).is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
     };
@@ -214,6 +235,12 @@ fn seconds(line: &MetricLine<'_>) -> Result<Nanos, String> {
 fn is_counter(value: f64) -> bool {
     const MOST: f64 = 9.2e18;
     (0.0..=MOST).contains(&value)
+}
+
+impl ReadDisk {
+    fn new(name: &str) -> Self {
+        Self { counters: DiskCounters { name: name.to_owned(), ..no_disk() }, has_busy: false }
+    }
 }
 
 fn no_disk() -> DiskCounters {

@@ -50,6 +50,35 @@ fn the_figures_of_a_machine_are_read() {
 }
 
 #[test]
+fn the_time_of_boot_is_read_in_whole_seconds_where_it_is_there() {
+    assert_eq!(counters(TEXT).unwrap().boot_time_s, None);
+    let booted = format!("{TEXT}node_boot_time_seconds 1.732571234e+09\n");
+    assert_eq!(counters(&booted).unwrap().boot_time_s, Some(1_732_571_234));
+    assert!(counters(&format!("{TEXT}node_boot_time_seconds NaN\n")).is_err());
+}
+
+#[test]
+fn devices_whose_busy_time_is_not_reported_are_left_out_instead_of_idle() {
+    let without: String =
+        TEXT.lines().filter(|line| !line.contains("_io_time_")).map(|line| format!("{line}\n")).collect();
+    assert!(counters(&without).unwrap().disks.is_empty());
+    // The busy time of one of two devices says nothing of the busier one.
+    let one_of_two = format!("{TEXT}node_disk_read_bytes_total{{device=\"sdb\"}} 1\n");
+    assert!(counters(&one_of_two).unwrap().disks.is_empty());
+    // That of a device on top of others is not needed, and one that stands still is idle.
+    let idle = TEXT.replace("12.5", "0");
+    assert_eq!(counters(&idle).unwrap().disks[0].busy_ns, Nanos(0));
+}
+
+#[test]
+fn devices_on_top_of_others_that_come_with_file_systems_and_copies_are_none_by_themselves() {
+    let names = ["drbd0", "bcache0", "bcache0p1", "zd16", "nbd0", "sda", "zram0"];
+    let all: BTreeMap<String, ()> = names.iter().map(|name| ((*name).to_owned(), ())).collect();
+    let kept: Vec<&str> = names.into_iter().filter(|name| is_device(name, &all)).collect();
+    assert_eq!(kept, ["nbd0", "sda"]);
+}
+
+#[test]
 fn a_text_without_cpu_time_is_not_a_node_exporters() {
     for text in ["", "<html>\n<body>hello</body>\n", "node_memory_MemAvailable_bytes 1\n"] {
         let problem = counters(text).unwrap_err();
@@ -88,7 +117,7 @@ fn hostile_names_are_bounded_and_printable() {
     let long = "x".repeat(NAME_BYTES_MAX + 1);
     let text = format!("node_disk_read_bytes_total{{device=\"{long}\"}} 1\n");
     assert!(counters(&text).unwrap_err().contains("a device of 129 bytes"));
-    let escape = "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 1\nnode_disk_read_bytes_total{device=\"a\x1b[2Jb\"} 1\n";
+    let escape = "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 1\nnode_disk_io_time_seconds_total{device=\"a\x1b[2Jb\"} 1\n";
     let found = counters(escape).unwrap();
     assert!(!found.disks[0].name.contains('\x1b'), "{:?}", found.disks[0].name);
     let many = (0..=PARTS_MAX)

@@ -5,6 +5,7 @@ use crate::metrics::MetricsErrorKind;
 use narrows_engines::MonotonicClock;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const GOOD: &str =
     "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 5\nnode_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 7\n";
@@ -151,4 +152,51 @@ fn a_stop_ends_the_wait() {
     stop.ask_sooner();
     stop.ask_sooner();
     assert!(reader.answers(&stop).is_empty());
+}
+
+#[test]
+fn two_readings_in_a_row_that_end_by_the_deadline_are_the_last() {
+    let mut late = LateRow::default();
+    for (by_deadline, is_last) in [(true, false), (false, false), (true, false), (true, true), (false, true)]
+    {
+        late.add(by_deadline);
+        assert_eq!(late.is_last(), is_last, "{late:?}");
+    }
+}
+
+#[test]
+fn a_server_that_falls_silent_is_not_asked_for_the_rest_of_the_run() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url: MetricsUrl = format!("http://{}/metrics", listener.local_addr().unwrap()).parse().unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        let mut silent = Vec::new();
+        for stream in listener.incoming().flatten() {
+            let mut stream = stream;
+            if seen.fetch_add(1, Ordering::Relaxed) == 0 {
+                let mut head = [0; 4096];
+                let _request = stream.read(&mut head);
+                stream.write_all(&plain(GOOD)).unwrap();
+            } else {
+                silent.push(stream);
+            }
+        }
+    });
+    let clock = MonotonicClock::new();
+    let mut reader = MetricsReader::connect(url, Arc::new(clock)).unwrap();
+    let kinds_of = |reader: &mut MetricsReader| -> Vec<MetricsErrorKind> {
+        reader.ask();
+        reader.ask();
+        reader.answers(&StopFlag::default()).into_iter().map(|answer| answer.unwrap_err().kind()).collect()
+    };
+    assert_eq!(kinds_of(&mut reader), [MetricsErrorKind::Unreachable; 2]);
+    let began_ns = clock.now().0;
+    assert_eq!(kinds_of(&mut reader), [MetricsErrorKind::GivenUp; 2]);
+    assert!(clock.now().0 - began_ns < saturating_nanos(DEADLINE) / 2, "nothing is waited for");
+    assert_eq!(asked.load(Ordering::Relaxed), 3);
+    assert!(reader.answers(&StopFlag::default()).is_empty());
+    assert!(
+        MetricsError::given_up(2).to_string().contains("2 readings in a row had no whole answer within 2 s")
+    );
 }

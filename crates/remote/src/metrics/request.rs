@@ -77,6 +77,8 @@ pub enum MetricsErrorKind {
     Unreachable,
     /// Something else than a `node_exporter` answered, or what it says cannot be used.
     NotMetrics,
+    /// It is not asked any more, since it did not answer in time again and again.
+    GivenUp,
 }
 
 /// Why a server's metrics cannot be read.
@@ -97,6 +99,12 @@ impl MetricsError {
     pub(super) fn no_thread(error: &std::io::Error) -> Self {
         let text = format!("start a thread that reads the server's metrics: {error}");
         Self { kind: MetricsErrorKind::Unreachable, text }
+    }
+
+    /// After `count` readings in a row that ended by the deadline nothing is asked any more.
+    pub(super) fn given_up(count: u32) -> Self {
+        let text = format!("{count} readings in a row had no whole answer within {} s", DEADLINE.as_secs());
+        Self { kind: MetricsErrorKind::GivenUp, text }
     }
 
     fn unusable(text: impl Into<String>) -> Self {
