@@ -1,7 +1,7 @@
 //! Counters of a machine from the text of its `node_exporter`: CPU time, block devices, network interfaces, memory.
 //!
 //! All of them are the kernel's own figures: `/proc/stat`, `/proc/diskstats`, `/proc/net/dev`, `/proc/meminfo`. Beside them is
-//! the time at which the machine booted, by which it is told from others. What is
+//! the time at which the machine booted, which distinguishes it from others. What is
 //! missing but the CPU time is left out; what is malformed is an error, since a text with half of a counter has none.
 
 use super::exposition::{MetricLine, name_of, sample};

@@ -65,7 +65,7 @@ fn devices_whose_busy_time_is_not_reported_are_left_out_instead_of_idle() {
     // The busy time of one of two devices says nothing of the busier one.
     let one_of_two = format!("{TEXT}node_disk_read_bytes_total{{device=\"sdb\"}} 1\n");
     assert!(counters(&one_of_two).unwrap().disks.is_empty());
-    // That of a device on top of others is not needed, and one that stands still is idle.
+    // That of a device on top of others is not needed, and one whose counters do not move is idle.
     let idle = TEXT.replace("12.5", "0");
     assert_eq!(counters(&idle).unwrap().disks[0].busy_ns, Nanos(0));
 }

@@ -1,7 +1,7 @@
 //! The connection to one host: a client process there that answers what it runs and what its clock shows.
 
 use super::clock::RoundTrip;
-use super::first_bytes::FirstBytes;
+use super::shell_output::ShellOutput;
 use super::{HostClock, HostLauncher, LastWords};
 use crate::assignment::{FromClient, ToClient};
 use crate::client_process::{read_messages, send};
@@ -62,7 +62,7 @@ impl HostConnection {
         let (sender, inbox) = channel();
         let (name, shown) = (launcher.name.clone(), launcher.shown());
         std::thread::spawn(move || {
-            let mut stdout = FirstBytes::of(stdout);
+            let mut stdout = ShellOutput::new(stdout);
             let read = read_messages(&mut stdout, |message| sender.send(Ok(message)).is_ok());
             let strange = stdout.if_no_message().map(|text| {
                 format!(

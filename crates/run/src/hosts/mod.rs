@@ -6,9 +6,9 @@
 mod clock;
 mod connected;
 mod connection;
-mod first_bytes;
 mod last_words;
 mod launcher;
+mod shell_output;
 
 pub use connected::{ClientHosts, HostProblem, HostProblemKind};
 pub use launcher::HostLauncher;

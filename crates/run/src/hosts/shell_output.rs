@@ -10,13 +10,13 @@ const SHOWN_CHARACTERS: usize = 60;
 const KEPT_BYTES: usize = 4 * SHOWN_CHARACTERS;
 
 /// A stream whose first bytes are kept, and which breaks where they begin no message.
-pub(super) struct FirstBytes<R> {
+pub(super) struct ShellOutput<R> {
     stream: R,
     first: Vec<u8>,
 }
 
-impl<R> FirstBytes<R> {
-    pub(super) fn of(stream: R) -> Self {
+impl<R> ShellOutput<R> {
+    pub(super) fn new(stream: R) -> Self {
         Self { stream, first: Vec::new() }
     }
 
@@ -36,7 +36,7 @@ impl<R> FirstBytes<R> {
     }
 }
 
-impl<R: Read> Read for FirstBytes<R> {
+impl<R: Read> Read for ShellOutput<R> {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let count = self.stream.read(buffer)?;
         let missing = KEPT_BYTES.saturating_sub(self.first.len());
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     fn said(bytes: &[u8]) -> (Option<String>, bool) {
-        let mut stream = FirstBytes::of(bytes);
+        let mut stream = ShellOutput::new(bytes);
         let ended =
             std::iter::repeat_with(|| stream.read(&mut [0; 4096])).find(|read| !matches!(read, Ok(1..)));
         (stream.if_no_message(), matches!(ended, Some(Ok(_))))
