@@ -12,12 +12,12 @@ use crate::summary::{
     TCP_ROUND_TRIP_S,
 };
 use crate::text;
-use crate::thresholds::{DOMINANT_RATIO, FREE_RATIO, FULL_RATIO};
+use crate::thresholds::{DOMINANT_RATIO, FREE_RATIO, FULL_RATIO, STRONG_GAIN_RATIO};
 use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 use narrows_model::workload::SyncPolicy;
-use narrows_model::{Cut, Nanos, Target};
+use narrows_model::{Cut, Nanos};
 
 /// From this share of the rate at which replies arrive a wire counts as full: arrivals are known to a tenth, and a request
 /// that comes late leaves a gap.
@@ -78,8 +78,9 @@ fn network_s(cell: &CellSummary) -> Option<f64> {
 
 /// How full the wire is under `cell`; `None` where nothing shows it, or more connections refute that it is full.
 pub(crate) fn wire(view: &SummaryView<'_>, cell: &CellSummary) -> Option<WireUse> {
-    let own =
-        if reads(cell.op) { by_arrival(cell) } else { by_sharing(view, cell).or_else(|| by_sender(cell)) };
+    let sender =
+        || by_sharing(view, cell).or_else(|| by_sender(cell)).filter(|_| !is_faster_back(view, cell));
+    let own = if reads(cell.op) { by_arrival(cell) } else { sender() };
     let known = own.filter(|own| own.state != WireState::Open).or_else(|| by_others(view, cell))?;
     // What more connections add, the wire had to spare.
     let is_refuted = known.state == WireState::Full && has_room(view, reads(cell.op));
@@ -122,19 +123,26 @@ fn by_arrival(cell: &CellSummary) -> Option<WireUse> {
     Some(WireUse { state, load_ratio: load.min(1.0), text, counter })
 }
 
-/// The share of the time in which data was on the way and the server's window was open; `None` of uploads that have a connection
-/// each: the body of one fits into the server's receive buffer, so that an open window shows no full wire.
+/// The share of the time in which data was on the way and the server's window was open.
 fn sending_ratio(cell: &CellSummary) -> Option<f64> {
-    if cell.op.is_of_objects() && has_connection_per_request(cell) {
-        return None;
-    }
     let (busy, window) = (metric(cell, TCP_BUSY_S)?, metric(cell, TCP_RECEIVE_WINDOW_LIMITED_S)?);
     Some(ratio((busy - window).max(0.0), cell.elapsed_s.last_done)?.min(1.0))
 }
 
-fn has_connection_per_request(cell: &CellSummary) -> bool {
-    let Target::Scheme { engine, .. } = cell.target.form() else { return false };
-    engine.declaration().probe.as_ref().is_some_and(|probe| probe.connection_per_request)
+/// Whether `cell` uploads over a connection for each request, and reads of the same server move clearly more. The body of such
+/// a request fits into the server's receive buffer, so that its window stays open also where the server is what is slow; and a
+/// link that is slower in one direction is left open.
+fn is_faster_back(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
+    let has_connection_each = view.probe().is_some_and(|probe| probe.connection_per_request);
+    let Some(rate) = cell.rate_bytes_per_s.filter(|_| cell.op.is_of_objects() && has_connection_each) else {
+        return false;
+    };
+    let mut back = view
+        .summary
+        .cells
+        .iter()
+        .filter(|other| matches!(other.cut, Cut::Path | Cut::HotBlocks) && reads(other.op));
+    back.any(|other| transferred_bytes_per_s(other).is_some_and(|moved| moved >= STRONG_GAIN_RATIO * rate.0))
 }
 
 /// By what the sender of writes waits for: the link, the server's window, or replies.
@@ -187,8 +195,7 @@ fn by_sharing(view: &SummaryView<'_>, cell: &CellSummary) -> Option<WireUse> {
 /// By the rate of the loads of the same direction under which the wire was full, else by what it was seen to transfer.
 fn by_others(view: &SummaryView<'_>, cell: &CellSummary) -> Option<WireUse> {
     // Its own rate shows nothing of a wire whose use by it is not known.
-    let is_known =
-        |most: &WireRate<'_>| most.cell.id != cell.id || sending_ratio(cell).is_some() || reads(cell.op);
+    let is_known = |most: &WireRate<'_>| most.cell.id != cell.id || !is_faster_back(view, cell);
     let most = best(view, cell).filter(is_known)?;
     let (rate, sustained) = (cell.rate_bytes_per_s?.0, most.bytes_per_s);
     let load = ratio(rate, sustained)?;
@@ -226,7 +233,8 @@ pub(crate) fn best<'v>(view: &SummaryView<'v>, cell: &CellSummary) -> Option<Wir
         .iter()
         .filter(|other| matches!(other.cut, Cut::Path | Cut::HotBlocks) && reads(other.op) == reads(cell.op))
         .filter_map(|other| {
-            let own = if reads(other.op) { by_arrival(other) } else { by_sender(other) };
+            let sender = || by_sender(other).filter(|_| !is_faster_back(view, other));
+            let own = if reads(other.op) { by_arrival(other) } else { sender() };
             let is_full = own.is_some_and(|own| own.state == WireState::Full) && !has_room;
             let rate = transferred_bytes_per_s(other)?;
             let arrival = metric(other, REPLY_ARRIVAL_BYTES_PER_S).filter(|_| !is_full && reads(other.op));

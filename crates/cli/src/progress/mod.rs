@@ -49,10 +49,18 @@ pub(crate) struct ProgressDisplay<'a> {
     /// When the trial that runs began; `None` between trials.
     trial_from_ns: Option<Nanos>,
     line_ns: Shared<Nanos>,
-    /// Whether the server's counters were not read around a trial.
-    metrics_missed: bool,
-    /// Whether they are not asked for any more.
-    metrics_given_up: bool,
+    /// What was printed of readings of the server's counters that were missed.
+    metrics_notice: MetricsNotice,
+}
+
+/// What was printed of readings of a server's counters that were missed; more is printed only of what is worse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum MetricsNotice {
+    Nothing,
+    /// That they were not read around a trial.
+    Missed,
+    /// That they are not asked for any more.
+    GivenUp,
 }
 
 /// What a trial has done so far.
@@ -110,8 +118,7 @@ impl<'a> ProgressDisplay<'a> {
             now_ns: Nanos(0),
             trial_from_ns: None,
             line_ns: Shared::new(Nanos(0)),
-            metrics_missed: false,
-            metrics_given_up: false,
+            metrics_notice: MetricsNotice::Nothing,
         }
     }
 
@@ -288,19 +295,15 @@ impl<'a> ProgressDisplay<'a> {
 
     /// Says once in a run that the server's counters are not read around a trial, and once that they are not read any more.
     fn say_metrics_missed(&mut self, reason: &str) {
-        if reason.starts_with(NOT_READ_ANY_MORE) {
-            self.metrics_missed = true;
-            if !std::mem::replace(&mut self.metrics_given_up, true) {
-                self.line(&format!(
-                    "narrows: the server's counters are {}; the run goes on, and its trials from here on have figures without them",
-                    one_line(reason)
-                ));
-            }
-            return;
-        }
-        if !std::mem::replace(&mut self.metrics_missed, true) {
+        let (notice, what, from) = if reason.starts_with(NOT_READ_ANY_MORE) {
+            (MetricsNotice::GivenUp, "are", "its trials from here on")
+        } else {
+            (MetricsNotice::Missed, "were not read:", "such trials")
+        };
+        if notice > self.metrics_notice {
+            self.metrics_notice = notice;
             self.line(&format!(
-                "narrows: the server's counters were not read: {}; the run goes on, and such trials have figures without them",
+                "narrows: the server's counters {what} {}; the run goes on, and {from} have figures without them",
                 one_line(reason)
             ));
         }

@@ -226,10 +226,10 @@ fn a_server_that_is_killed_ends_the_run_with_what_was_whole() {
     let folder = tempfile::tempdir().unwrap();
     let mut served = Served::start(folder.path(), &[]);
     let words =
-        ["relay", "--server", &served.address, "--sweep", "both", "--sizes", "32", "--bytes", "64MiB"];
+        ["relay", "--server", &served.address, "--sweep", "both", "--sizes", "32", "--bytes", "256MiB"];
     let mut running =
         Running::start(folder.path(), &[&words[..], &["--trials", "50", "--out", "record"]].concat());
-    // A trial of so many small reads lasts for seconds: none is over when the server is.
+    // A trial of so many small reads lasts longer than the two seconds until its line: none is over when the server is.
     running.wait_for("trial 1 of 50");
     served.kill9();
     let seen = running.end();
