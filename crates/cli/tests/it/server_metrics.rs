@@ -116,7 +116,7 @@ fn an_exporter_that_falls_silent_is_not_asked_for_the_rest_of_the_run() {
     let asked = Arc::clone(&count);
     let address = serve_web(move |_| {
         if asked.fetch_add(1, Ordering::Relaxed) > 0 {
-            std::thread::park_timeout(Duration::from_secs(60));
+            std::thread::park_timeout(Duration::from_mins(1));
         }
         plain(&text(10.0, 1000.0))
     });
