@@ -152,8 +152,9 @@ impl IscsiEngine {
             });
             match opened {
                 Ok(()) => self.load.counts.reconnects += 1,
-                // It is no longer the unit that it was, or what is there is no target: trying again changes nothing.
-                Err(why) if !matches!(why.kind, ErrorKind::PeerGone | ErrorKind::Refused | ErrorKind::Io) => {
+                // It is no longer the unit that it was, or what is there is no target: trying again changes nothing. A
+                // target that has just started listens before it knows its names.
+                Err(why) if !is_passing(why.kind) => {
                     self.load.failure.get_or_insert(why);
                     return;
                 }
@@ -316,4 +317,9 @@ impl Engine for IscsiEngine {
         self.shut_down();
         logged_out
     }
+}
+
+/// Whether a target that was lost may answer otherwise a moment later, until its requests have waited for too long.
+fn is_passing(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::PeerGone | ErrorKind::Refused | ErrorKind::Io | ErrorKind::NotFound)
 }

@@ -31,7 +31,7 @@ fn assert_consistent(accounts: &[Account]) {
 
 /// The most that can have been moved without being counted: what was in flight when a window ended.
 fn uncounted_bytes_max<'a>(accounts: impl Iterator<Item = &'a Account>) -> u64 {
-    accounts.map(|account| account.in_flight * account.block_bytes).sum()
+    accounts.map(|account| account.measured_count * account.in_flight * account.block_bytes).sum()
 }
 
 /// Sum of what `call` returned for files below `folder`, from the output of `strace -f -y`, which cuts a call in two

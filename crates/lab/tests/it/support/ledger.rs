@@ -27,6 +27,8 @@ pub(crate) struct Account {
     pub total_bytes: u64,
     /// Size of the file or store that was there.
     pub file_bytes: u64,
+    /// How often the cell was measured: once more where the verdict rests on it, or others disturbed it.
+    pub measured_count: u64,
 }
 
 /// The accounts of all cells that ran, in the order of the plan.
@@ -34,6 +36,7 @@ pub(crate) fn accounts(record: &Path) -> Vec<Account> {
     let record = Record::open(record).unwrap();
     let mut sampled: BTreeMap<CellId, (u64, u64)> = BTreeMap::new();
     let mut totals: BTreeMap<CellId, (u64, u64)> = BTreeMap::new();
+    let mut repeated: BTreeMap<CellId, u64> = BTreeMap::new();
     for event in record.timeline().unwrap() {
         match event.unwrap() {
             Event::Interval(sample) => {
@@ -46,6 +49,7 @@ pub(crate) fn accounts(record: &Path) -> Vec<Account> {
                 account.0 += trial.bytes.0;
                 account.1 = trial.file_bytes.0;
             }
+            Event::CellRepeated { cell, .. } => *repeated.entry(cell).or_default() += 1,
             _ => {}
         }
     }
@@ -65,6 +69,7 @@ pub(crate) fn accounts(record: &Path) -> Vec<Account> {
             measured_bytes,
             total_bytes,
             file_bytes,
+            measured_count: 1 + repeated.get(&cell.id).copied().unwrap_or_default(),
         }
     })
     .collect()
