@@ -21,8 +21,6 @@ use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
 use narrows_model::sim_profile::SimProfile;
 use narrows_model::workload::{Access, Op};
 use narrows_model::{Bytes, Cell, Cut, Nanos, Plan, Segment, Summary, Target, Workload};
-#[cfg(test)]
-use narrows_model::{Role, counters::CounterSample};
 use std::collections::BTreeMap;
 #[cfg(test)]
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -397,10 +395,4 @@ pub(crate) fn empty_trial(cell: &narrows_model::CellId) -> narrows_model::TrialO
         rpc: None,
         syncs: None,
     }
-}
-
-/// Counters of `role` of which none could be read.
-#[cfg(test)]
-pub(crate) fn unread_counters(role: Role, at_ns: Nanos) -> CounterSample {
-    CounterSample::unread(role, at_ns)
 }

@@ -29,14 +29,7 @@ pub(crate) fn machine_inventory(path: Option<&Path>) -> Inventory {
     inventory(&root, &process, path).unwrap_or_else(|error| {
         let (host, mut unknown) = host(&root, &process);
         unknown.push(format!("path of the store: {error}"));
-        Inventory {
-            host,
-            path: None,
-            more_paths: Vec::new(),
-            ranks: Vec::new(),
-            client_hosts: Vec::new(),
-            unknown,
-        }
+        Inventory::new(host, None, unknown)
     })
 }
 

@@ -313,7 +313,7 @@ pub struct CgroupCpu {
 }
 
 /// Counters of one block device since boot, as in `/proc/diskstats`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiskCounters {
     /// Kernel name.
     pub name: String,
@@ -340,7 +340,7 @@ pub struct DiskCounters {
 }
 
 /// Counters of one network interface since boot, as in `/proc/net/dev`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NicCounters {
     /// Kernel name.
     pub name: String,

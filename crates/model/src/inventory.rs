@@ -30,6 +30,12 @@ pub struct Inventory {
 }
 
 impl Inventory {
+    /// The inventory of one machine with one path at most, whose clients run there, and what could not be read of it.
+    #[must_use]
+    pub fn new(host: HostFacts, path: Option<PathFacts>, unknown: Vec<String>) -> Self {
+        Self { host, path, more_paths: Vec::new(), ranks: Vec::new(), client_hosts: Vec::new(), unknown }
+    }
+
     /// Whether clients run on another machine: this one's counters are then not those of the load.
     #[must_use]
     pub fn has_clients_elsewhere(&self) -> bool {

@@ -83,14 +83,7 @@ pub(crate) fn inventory() -> Inventory {
         clock_resolution_ns: Some(Nanos(1)),
         nics: vec![],
     };
-    Inventory {
-        host,
-        path: None,
-        more_paths: Vec::new(),
-        ranks: Vec::new(),
-        client_hosts: Vec::new(),
-        unknown: vec!["the governor".into()],
-    }
+    Inventory::new(host, None, vec!["the governor".into()])
 }
 
 pub(crate) fn response(count: u32) -> Histogram {

@@ -46,26 +46,12 @@ pub(crate) fn packets(profile: &SimProfile) -> Packets {
 #[must_use]
 pub fn inventory(profile: &SimProfile) -> Inventory {
     let path = if profile.network.is_some() { None } else { Some(path("/sim")) };
-    Inventory {
-        host: host(profile, Role::Client),
-        path,
-        more_paths: Vec::new(),
-        ranks: Vec::new(),
-        client_hosts: Vec::new(),
-        unknown: Vec::new(),
-    }
+    Inventory::new(host(profile, Role::Client), path, Vec::new())
 }
 
 /// The inventory of the server, with the path to its store.
 pub(crate) fn server_inventory(profile: &SimProfile) -> Inventory {
-    Inventory {
-        host: host(profile, Role::Server),
-        path: Some(path("/sim/store")),
-        more_paths: Vec::new(),
-        ranks: Vec::new(),
-        client_hosts: Vec::new(),
-        unknown: Vec::new(),
-    }
+    Inventory::new(host(profile, Role::Server), Some(path("/sim/store")), Vec::new())
 }
 
 /// What the simulated endpoint reports about itself.

@@ -4,8 +4,8 @@ use crate::facts::flags::{FOREIGN_LOAD, MEASURED_AGAIN, has};
 use narrows_model::summary::{CellSummary, MemoryStall};
 use narrows_model::units::ratio;
 
-/// The one that others disturbed less; of equals the second, which no doubt about
-/// its rate selected.
+/// The one that others disturbed less; of equals the second, which was not chosen
+/// for its rate.
 pub(super) fn better(first: CellSummary, second: CellSummary) -> CellSummary {
     let is_first = disturbance(&first) < disturbance(&second);
     let mut kept = if is_first { first } else { second };

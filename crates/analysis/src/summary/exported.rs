@@ -53,7 +53,7 @@ fn busy_ratio(delta: &RoleDelta, disk: &DiskCounters) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::collect::{RunData, TrialTotals};
-    use crate::testing::{Grid, machine, plan, unread_counters};
+    use crate::testing::{Grid, machine, plan};
     use narrows_model::summary::CpuBasis;
     use narrows_model::trial::CounterPair;
     use narrows_model::{Bytes, CounterSample, Cut, Nanos, Target};
@@ -63,14 +63,8 @@ mod tests {
             name: name.to_owned(),
             read_count: 1,
             read_bytes: Bytes(read_bytes),
-            read_ns: Nanos(0),
-            write_count: 0,
-            write_bytes: Bytes(0),
-            write_ns: Nanos(0),
-            flush_count: 0,
-            flush_ns: Nanos(0),
             busy_ns: Nanos(busy_ms * 1_000_000),
-            queue_ns: Nanos(0),
+            ..DiskCounters::default()
         }
     }
 
@@ -96,7 +90,7 @@ mod tests {
                 ..narrows_model::counters::HostCpu::default()
             }),
             disks,
-            ..unread_counters(Role::Server, Nanos(seconds * 1_000_000_000))
+            ..CounterSample::unread(Role::Server, Nanos(seconds * 1_000_000_000))
         };
         let none = disks.iter().map(|one| disk(&one.name, 0, 0)).collect();
         let mut data = CellData::nothing_yet();

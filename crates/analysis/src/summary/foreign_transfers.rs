@@ -132,14 +132,13 @@ fn is_short(elapsed: Nanos) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::unread_counters;
     use narrows_model::Role;
     use narrows_model::counters::{CounterSample, ForeignCpu, ForeignDeviceProgram};
     use narrows_model::trial::CounterPair;
 
     /// What was counted in a second, with these connections.
     fn delta(tcp: Option<TcpCounters>) -> RoleDelta {
-        let sample = unread_counters(Role::Client, Nanos(1));
+        let sample = CounterSample::unread(Role::Client, Nanos(1));
         let after = CounterSample { tcp, ..sample.clone() };
         let delta = RoleDelta::new(&CounterPair { before: sample, after });
         RoleDelta { elapsed: Nanos(1_000_000_000), ..delta }

@@ -52,7 +52,6 @@ fn is_short(delta: &RoleDelta) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::unread_counters;
     use narrows_model::Nanos;
     use narrows_model::counters::{CounterSample, DaemonCounters, ThreadTimes};
     use narrows_model::trial::CounterPair;
@@ -63,7 +62,7 @@ mod tests {
             memory_pressure: Some(PressureTimes::default()),
             group_memory_pressure: Some(PressureTimes::default()),
             daemon: Some(DaemonCounters { name: "fsd".to_owned(), pid: 7, ..DaemonCounters::default() }),
-            ..unread_counters(Role::Client, Nanos(0))
+            ..CounterSample::unread(Role::Client, Nanos(0))
         };
         let mut after = CounterSample { at_ns: Nanos(1_000_000_000), ..before.clone() };
         change(&mut after);

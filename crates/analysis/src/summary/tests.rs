@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::facts::flags;
-use crate::testing::{Grid, builtin, gridded, machine, plan, unread_counters};
+use crate::testing::{Grid, builtin, gridded, machine, plan};
 use narrows_model::counters::{CgroupCpu, CounterSample, ProcessCpu, RingCpu};
 use narrows_model::event::EndReason;
 use narrows_model::plan::SkippedCell;
@@ -299,7 +299,7 @@ fn client_sample(at_s: u64, used: &Used) -> CounterSample {
             period_count: 0,
             quota_cpus: None,
         }),
-        ..unread_counters(Role::Client, Nanos(at_s * 1_000_000_000))
+        ..CounterSample::unread(Role::Client, Nanos(at_s * 1_000_000_000))
     }
 }
 

@@ -179,7 +179,7 @@ mod tests {
                 process_cpu: Some(ProcessCpu::default()),
                 threads: Some(ThreadTimes::default()),
                 workers: Some(WorkerCounters::default()),
-                ..crate::testing::unread_counters(Role::Server, Nanos(0))
+                ..CounterSample::unread(Role::Server, Nanos(0))
             };
             let after = CounterSample {
                 at_ns: ms(1000),

@@ -1,7 +1,7 @@
 //! `--hosts`: clients started by a remote shell, here one that runs the command on this machine; hosts that cannot be used,
 //! and hosts that are lost.
 
-use crate::support::running::{Running, wait_for_phases, waited};
+use crate::support::running::{Running, TWO_CELLS_OF_TWO_CLIENTS, wait_for_phases, waited};
 use crate::support::{Seen, Surroundings, run, strangers_folder};
 use serde_json::Value;
 use std::fs;
@@ -204,20 +204,6 @@ fn a_host_with_another_build_is_bad_input() {
     assert!(!folder.path().join("record").exists());
 }
 
-/// Two cells, each of two clients.
-const STUDY: &str = r#"
-target = "null:"
-seconds = 30
-cuts = []
-[workload]
-clients = 2
-[sweep]
-block = ["4KiB", "8KiB"]
-[stop]
-warm_up = "0s"
-measure = "4s"
-"#;
-
 /// The study on hosts a and b, once its first load runs.
 fn running(folder: &Path, study: &str) -> Running {
     write_shell(folder, SHELL);
@@ -268,7 +254,7 @@ fn failed_cells(folder: &Path) -> Vec<String> {
 #[test]
 fn a_lost_client_fails_its_cell_with_the_name_of_its_host_and_the_next_cell_has_all_clients() {
     let folder = tempfile::tempdir().unwrap();
-    let mut running = running(folder.path(), STUDY);
+    let mut running = running(folder.path(), TWO_CELLS_OF_TWO_CLIENTS);
     signal(processes(running.pid(), "b")[1], "KILL");
     let said = running.wait_for("FAILED");
     assert!(said.contains("client process 2 of 2 on b was killed by signal 9"), "{said}");
@@ -289,7 +275,8 @@ fn a_lost_client_fails_its_cell_with_the_name_of_its_host_and_the_next_cell_has_
 #[test]
 fn a_lost_host_ends_the_run_and_what_was_measured_is_kept() {
     let folder = tempfile::tempdir().unwrap();
-    let three = STUDY.replace("\"8KiB\"", "\"8KiB\", \"16KiB\"").replace("\"4s\"", "\"1s\"");
+    let three =
+        TWO_CELLS_OF_TWO_CLIENTS.replace("\"8KiB\"", "\"8KiB\", \"16KiB\"").replace("\"4s\"", "\"1s\"");
     let mut running = running(folder.path(), &three);
     let connection = processes(running.pid(), "b")[0];
     signal(connection, "KILL");
@@ -308,7 +295,7 @@ fn a_lost_host_ends_the_run_and_what_was_measured_is_kept() {
 #[test]
 fn a_silent_host_is_named_and_the_run_ends_in_bounded_time() {
     let folder = tempfile::tempdir().unwrap();
-    let one = STUDY.replace(", \"8KiB\"", "").replace("\"4s\"", "\"1s\"");
+    let one = TWO_CELLS_OF_TWO_CLIENTS.replace(", \"8KiB\"", "").replace("\"4s\"", "\"1s\"");
     let mut running = running(folder.path(), &one);
     let stopped = processes(running.pid(), "b")[1];
     signal(stopped, "STOP");

@@ -2,26 +2,12 @@
 //! time.
 
 use crate::support::run;
-use crate::support::running::{Running, wait_for_phases};
+use crate::support::running::{Running, TWO_CELLS_OF_TWO_CLIENTS, wait_for_phases};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-
-/// Two cells, each of two clients.
-const STUDY: &str = r#"
-target = "null:"
-seconds = 30
-cuts = []
-[workload]
-clients = 2
-[sweep]
-block = ["4KiB", "8KiB"]
-[stop]
-warm_up = "0s"
-measure = "4s"
-"#;
 
 fn start(folder: &Path, text: &str) -> Running {
     fs::write(folder.join("study.toml"), text).unwrap();
@@ -75,7 +61,7 @@ fn counts(folder: &Path) -> (usize, usize) {
 #[test]
 fn a_client_that_is_killed_fails_its_cell_and_the_next_has_fresh_clients() {
     let folder = tempfile::tempdir().unwrap();
-    let mut running = start(folder.path(), STUDY);
+    let mut running = start(folder.path(), TWO_CELLS_OF_TWO_CLIENTS);
     let first = clients(running.pid(), &[]);
     wait_for_phases(&folder.path().join("record"), &["measure"], 1);
     signal(first[0], "KILL");
@@ -94,7 +80,7 @@ fn a_client_that_is_killed_fails_its_cell_and_the_next_has_fresh_clients() {
 #[test]
 fn a_client_that_is_killed_before_the_load_fails_its_cell() {
     let folder = tempfile::tempdir().unwrap();
-    let mut running = start(folder.path(), STUDY);
+    let mut running = start(folder.path(), TWO_CELLS_OF_TWO_CLIENTS);
     // One alone: once it is lost, the run ends the other, and there is none to signal.
     signal(clients(running.pid(), &[])[0], "KILL");
     let said = running.wait_for("FAILED");
@@ -105,7 +91,7 @@ fn a_client_that_is_killed_before_the_load_fails_its_cell() {
 #[test]
 fn a_client_that_stops_answering_fails_its_cell_and_the_run_ends_in_bounded_time() {
     let folder = tempfile::tempdir().unwrap();
-    let text = STUDY.replace(", \"8KiB\"", "").replace("\"4s\"", "\"1s\"");
+    let text = TWO_CELLS_OF_TWO_CLIENTS.replace(", \"8KiB\"", "").replace("\"4s\"", "\"1s\"");
     let mut running = start(folder.path(), &text);
     let first = clients(running.pid(), &[]);
     wait_for_phases(&folder.path().join("record"), &["measure"], 1);
@@ -120,7 +106,7 @@ fn a_client_that_stops_answering_fails_its_cell_and_the_run_ends_in_bounded_time
 #[test]
 fn an_interrupt_ends_a_run_whose_client_does_not_answer() {
     let folder = tempfile::tempdir().unwrap();
-    let mut running = start(folder.path(), STUDY);
+    let mut running = start(folder.path(), TWO_CELLS_OF_TWO_CLIENTS);
     let first = clients(running.pid(), &[]);
     wait_for_phases(&folder.path().join("record"), &["measure"], 1);
     signal(first[1], "STOP");

@@ -98,14 +98,7 @@ fn inventory() -> Inventory {
         clock_resolution_ns: Some(Nanos(1)),
         nics: vec![],
     };
-    Inventory {
-        host,
-        path: None,
-        more_paths: Vec::new(),
-        ranks: Vec::new(),
-        client_hosts: Vec::new(),
-        unknown: vec![],
-    }
+    Inventory::new(host, None, vec![])
 }
 
 /// Response times spread over two powers of ten, as a real path's are.

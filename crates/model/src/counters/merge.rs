@@ -119,14 +119,8 @@ mod tests {
             name: name.to_owned(),
             read_count: 1,
             read_bytes: Bytes(bytes),
-            read_ns: Nanos(0),
-            write_count: 0,
-            write_bytes: Bytes(0),
-            write_ns: Nanos(0),
-            flush_count: 0,
-            flush_ns: Nanos(0),
             busy_ns: Nanos(busy_ns),
-            queue_ns: Nanos(0),
+            ..DiskCounters::default()
         }
     }
 

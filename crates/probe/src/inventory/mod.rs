@@ -62,7 +62,7 @@ pub fn device_inventory(root: &Root, process: &ProcessFacts, path: &Path, number
 /// The inventory of one path at most, by one process.
 fn of_path(host: HostFacts, path: Option<PathFacts>, unknown: &UnknownFacts) -> Inventory {
     let unknown = unknown.sentences().to_vec();
-    Inventory { host, path, more_paths: Vec::new(), ranks: Vec::new(), client_hosts: Vec::new(), unknown }
+    Inventory::new(host, path, unknown)
 }
 
 /// The machine, and what of it could not be read, for people.

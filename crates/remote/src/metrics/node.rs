@@ -149,8 +149,10 @@ impl Collected {
 
     fn add_nic(&mut self, metric: &str, line: &MetricLine<'_>) -> Result<(), String> {
         let Some(name) = part_name(line, "device")? else { return Ok(()) };
-        let nic =
-            self.nics.entry(name).or_insert_with_key(|name| NicCounters { name: name.clone(), ..no_nic() });
+        let nic = self
+            .nics
+            .entry(name)
+            .or_insert_with_key(|name| NicCounters { name: name.clone(), ..NicCounters::default() });
         match metric {
             "receive_bytes_total" => nic.receive_bytes = Bytes(count(line)?),
             "receive_packets_total" => nic.receive_packet_count = count(line)?,
@@ -239,35 +241,7 @@ fn is_counter(value: f64) -> bool {
 
 impl ReadDisk {
     fn new(name: &str) -> Self {
-        Self { counters: DiskCounters { name: name.to_owned(), ..no_disk() }, has_busy: false }
-    }
-}
-
-fn no_disk() -> DiskCounters {
-    DiskCounters {
-        name: String::new(),
-        read_count: 0,
-        read_bytes: Bytes(0),
-        read_ns: Nanos(0),
-        write_count: 0,
-        write_bytes: Bytes(0),
-        write_ns: Nanos(0),
-        flush_count: 0,
-        flush_ns: Nanos(0),
-        busy_ns: Nanos(0),
-        queue_ns: Nanos(0),
-    }
-}
-
-fn no_nic() -> NicCounters {
-    NicCounters {
-        name: String::new(),
-        receive_bytes: Bytes(0),
-        receive_packet_count: 0,
-        receive_drop_count: 0,
-        send_bytes: Bytes(0),
-        send_packet_count: 0,
-        send_drop_count: 0,
+        Self { counters: DiskCounters { name: name.to_owned(), ..DiskCounters::default() }, has_busy: false }
     }
 }
 

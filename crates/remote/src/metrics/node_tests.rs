@@ -152,7 +152,9 @@ fn devices_by_themselves_are_told_from_parts_and_from_those_on_top() {
         ["sda", "sda1", "nvme0n1", "nvme0n1p2", "mmcblk0", "mmcblk0p1", "dm-3", "md0", "loop7", "sdb", "vda"];
     let all: BTreeMap<String, DiskCounters> = names
         .iter()
-        .map(|name| ((*name).to_owned(), DiskCounters { name: (*name).to_owned(), ..no_disk() }))
+        .map(|name| {
+            ((*name).to_owned(), DiskCounters { name: (*name).to_owned(), ..DiskCounters::default() })
+        })
         .collect();
     let kept: Vec<&str> = names.into_iter().filter(|name| is_device(name, &all)).collect();
     assert_eq!(kept, ["sda", "nvme0n1", "mmcblk0", "sdb", "vda"]);

@@ -50,13 +50,12 @@ fn noise_reads_as_kept() {
 
 #[test]
 fn inventories_read_as_kept() {
-    let on = |nfs| Inventory {
-        host: builders::host("alpha"),
-        path: Some(builders::path_facts(nfs)),
-        more_paths: Vec::new(),
-        ranks: Vec::new(),
-        client_hosts: Vec::new(),
-        unknown: vec!["/sys/block/sda/queue/wbt_lat_usec: no permission".to_owned()],
+    let on = |nfs| {
+        Inventory::new(
+            builders::host("alpha"),
+            Some(builders::path_facts(nfs)),
+            vec!["/sys/block/sda/queue/wbt_lat_usec: no permission".to_owned()],
+        )
     };
     compare("inventory_local", &text::inventory(&on(false), &Style::default()));
     compare("inventory_nfs", &text::inventory(&on(true), &Style { detail: true, ..Style::default() }));

@@ -218,3 +218,17 @@ impl Served {
         self.child.0.wait().unwrap();
     }
 }
+
+/// A study of two cells, each of two clients.
+pub(crate) const TWO_CELLS_OF_TWO_CLIENTS: &str = r#"
+target = "null:"
+seconds = 30
+cuts = []
+[workload]
+clients = 2
+[sweep]
+block = ["4KiB", "8KiB"]
+[stop]
+warm_up = "0s"
+measure = "4s"
+"#;
