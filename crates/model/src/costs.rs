@@ -173,7 +173,9 @@ fn slow_ns(bytes: Bytes, file_ops: u64) -> Nanos {
 fn file_operations(workload: &Workload) -> u64 {
     let Some(objects) = &workload.objects else { return 0 };
     let of_client = objects.transactions.map_or(objects.count, |transactions| transactions.count);
-    of_client.saturating_mul(u64::from(workload.clients.max(1)))
+    // A load that renames gives each object another name and its own back.
+    let of_object = if workload.op == Op::Rename { 2 } else { 1 };
+    of_client.saturating_mul(of_object).saturating_mul(u64::from(workload.clients.max(1)))
 }
 
 /// The cap on a load's rate, in bytes a second; `None` is unlimited.
@@ -191,7 +193,7 @@ fn counted_bytes(cell: &Cell) -> Bytes {
     if let Some(objects) = &workload.objects {
         return times(object_bytes(workload, objects), u64::from(workload.clients.max(1)));
     }
-    if matches!(workload.op, Op::Stat | Op::Delete | Op::Meta | Op::List | Op::Sync | Op::Ping) {
+    if matches!(workload.op, Op::Stat | Op::Delete | Op::Rename | Op::Meta | Op::List | Op::Sync | Op::Ping) {
         return Bytes(0);
     }
     let of_operations = cell.stop.ops_max.map(|count| times(workload.block_bytes, count));

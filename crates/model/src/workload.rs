@@ -56,6 +56,8 @@ pub enum Op {
     Stat,
     /// Delete an object.
     Delete,
+    /// Give an object another name in its folder, or its own name back.
+    Rename,
     /// List names.
     List,
     /// Send a block into a stream.
@@ -83,6 +85,7 @@ impl Op {
             Op::Append => "append",
             Op::Stat => "stat",
             Op::Delete => "delete",
+            Op::Rename => "rename",
             Op::List => "list",
             Op::Send => "send",
             Op::Receive => "receive",
@@ -100,7 +103,7 @@ impl Op {
     /// Whether it concerns a whole object by its name, not a range of one that is open.
     #[must_use]
     pub fn is_of_objects(self) -> bool {
-        matches!(self, Op::Put | Op::Get | Op::Append | Op::Stat | Op::Delete)
+        matches!(self, Op::Put | Op::Get | Op::Append | Op::Stat | Op::Delete | Op::Rename)
     }
 }
 

@@ -11,8 +11,8 @@ pub(crate) fn problem(cell: &Cell, set: &ObjectSet) -> Option<String> {
     let visits = set.transactions.is_none() && matches!(op, Op::Get | Op::Stat | Op::Delete);
     let rules = [
         (
-            set.kind == ObjectKind::File || matches!(op, Op::Put | Op::Stat | Op::Delete),
-            "put, stat or delete where the objects are folders",
+            set.kind == ObjectKind::File || matches!(op, Op::Put | Op::Stat | Op::Delete | Op::Rename),
+            "put, stat, rename or delete where the objects are folders",
         ),
         (
             !set.shared_folder || order != Order::Listing,
@@ -48,7 +48,7 @@ mod tests {
         };
         let none: &dyn Fn(&mut Cell) = &|_| ();
         let folders = ObjectSet { kind: ObjectKind::Folder, ..ObjectSet::default() };
-        for op in [Op::Put, Op::Stat, Op::Delete] {
+        for op in [Op::Put, Op::Stat, Op::Rename, Op::Delete] {
             assert_eq!(cell(op, folders, none), None, "{op}");
         }
         let shared = ObjectSet { shared_folder: true, names: NameForm::Mdtest, stride: 1, ..folders };
@@ -57,8 +57,8 @@ mod tests {
         let several: &dyn Fn(&mut Cell) = &|cell| cell.more_targets = vec!["/b".parse().unwrap()];
         let strided = ObjectSet { stride: 1, ..ObjectSet::default() };
         let cases = [
-            (cell(Op::Get, folders, none), "put, stat or delete where the objects are folders"),
-            (cell(Op::Append, folders, none), "put, stat or delete where the objects are folders"),
+            (cell(Op::Get, folders, none), "put, stat, rename or delete where the objects are folders"),
+            (cell(Op::Append, folders, none), "put, stat, rename or delete where the objects are folders"),
             (cell(Op::Stat, ObjectSet { stride: 0, ..shared }, listed), "which lists the objects of all"),
             (cell(Op::Put, strided, none), "get, stat or delete where clients visit"),
             (cell(Op::Stat, strided, several), "one target where clients visit"),

@@ -83,7 +83,10 @@ fn objects_problem(cell: &Cell) -> Option<String> {
         _ => false,
     };
     let rules = [
-        (is_of_objects || transacts, "an operation on whole objects (put, get, append, stat, delete)"),
+        (
+            is_of_objects || transacts,
+            "an operation on whole objects (put, get, append, stat, rename, delete)",
+        ),
         (is_plain, "one operation, in blocks of one size"),
         (order_serves, "the order sequential or random, or listing for one worker that stats or deletes"),
         (workload.queue_depth == 1 && workload.batch <= 1, "a depth of 1"),

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 /// Blocks up to this size are small, as in the report's loads.
 const SMALL_BYTES: u64 = 64 << 10;
 /// What is done, as reports name it.
-const OPS: [&str; 8] = ["read", "write", "put", "get", "append", "stat", "delete", "transactions"];
+const OPS: [&str; 9] = ["read", "write", "put", "get", "append", "stat", "rename", "delete", "transactions"];
 /// All that may be said of a load, for refusals.
-const LOAD_WORDS: &str = "bulk, random, one-at-a-time, synchronous; read, write, put, get, append, stat, delete, \
-                          transactions; a block size such as 4KiB; requests in flight such as x16; a factor of the study \
+const LOAD_WORDS: &str = "bulk, random, one-at-a-time, synchronous; read, write, put, get, append, stat, rename, \
+                          delete, transactions; a block size such as 4KiB; requests in flight such as x16; a factor of the study \
                           such as depth=16";
 
 /// A kind of load by its word in reports.

@@ -94,6 +94,7 @@ fn of_files(cell: &CellSummary) -> String {
         Op::Append => "appending to files",
         Op::Stat => "stat of files",
         Op::Delete => "deleting files",
+        Op::Rename => "renaming files",
         _ => "operations on files",
     };
     match cell.in_flight.configured {

@@ -159,6 +159,10 @@ impl RunExecutor<'_> {
         if !open.is_empty() && run.output.reason == EndReason::Finished {
             run.output.reason = EndReason::BudgetSpent;
         }
+        // Where nothing could be measured, the failures have been shown.
+        if seen.loads.is_empty() {
+            return Ok(());
+        }
         recording.progress.say(&stopped(seen, open.len(), run.left.len(), self.watch.spent()));
         Ok(())
     }

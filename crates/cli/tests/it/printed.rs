@@ -64,6 +64,10 @@ fn a_limit_of_file_sizes_is_an_error_and_kills_nothing() {
         assert_eq!(output.status.signal(), None, "{stderr}");
         assert!(matches!(output.status.code(), Some(3 | 4)), "{stderr}");
         assert!(stderr.contains("File too large") && stderr.contains("ulimit -f"), "{stderr}");
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let is_advised = printed.contains("NEXT: fix what failed");
+        assert!(is_advised || limit < 4096, "more time mends nothing: {printed}");
+        assert!(!stderr.contains("of 0 loads"), "{stderr}");
         let left: Vec<_> = std::fs::read_dir(folder.path().join("target")).unwrap().flatten().collect();
         assert_eq!(left.len(), 3, "more than was there before: {left:?}");
     }

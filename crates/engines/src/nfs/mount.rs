@@ -13,6 +13,8 @@ use narrows_wire::nfs::{Procedure, Status};
 
 /// Where every port mapper listens.
 const PORTMAP_PORT: u16 = 111;
+/// Longest wait for a port mapper: it answers from memory, and firewalls that let NFS pass often drop what is sent to it.
+const PORTMAP_TIMEOUT_NS: u64 = 5_000_000_000;
 /// Exports that a message lists.
 const LISTED_EXPORTS_MAX: usize = 8;
 /// Exports that are looked through.
@@ -47,25 +49,29 @@ fn port(server: &NfsServer, program: RpcProgram, given: Option<u16>) -> Result<u
     if let Some(port) = given {
         return Ok(port);
     }
-    let unknown = |error: EngineError| {
-        match error.kind {
-        ErrorKind::Refused => error.hint(
-            "no port mapper (rpcbind) answers there; give both ports: nfs://HOST:PORT/EXPORT/PATH?mountport=PORT",
+    let asked = ask_port_mapper(server, program, PORTMAP_PORT).map_err(|error| match error.kind {
+        ErrorKind::Refused | ErrorKind::PeerGone => error.hint(
+            "no port mapper (rpcbind) answers there, or a firewall is before it; give both ports: \
+             nfs://HOST:PORT/EXPORT/PATH?mountport=PORT",
         ),
         _ => error,
-    }
-    };
-    let mut mapper = RpcSession::open(server, PORTMAP_PORT).map_err(unknown)?;
-    mapper.call("ask for a port", Procedure::GetPort, |out| put_port_of(out, program), read_port)?.ok_or_else(
-        || {
-            EngineError::new(ErrorKind::Unsupported, "ask for a port", server.name())
-                .detail(format!(
-                    "its port mapper knows no {} version {} over TCP",
-                    program.name, program.version
-                ))
-                .hint("let the server serve NFS version 3 over TCP, or give its ports in the address")
-        },
-    )
+    });
+    asked?.ok_or_else(|| {
+        EngineError::new(ErrorKind::Unsupported, "ask for a port", server.name())
+            .detail(format!("its port mapper knows no {} version {} over TCP", program.name, program.version))
+            .hint("let the server serve NFS version 3 over TCP, or give its ports in the address")
+    })
+}
+
+/// The port of `program` that the port mapper on `mapper_port` knows.
+fn ask_port_mapper(
+    server: &NfsServer,
+    program: RpcProgram,
+    mapper_port: u16,
+) -> Result<Option<u16>, EngineError> {
+    let server = NfsServer { timeout_ns: server.timeout_ns.min(PORTMAP_TIMEOUT_NS), ..server.clone() };
+    let mut mapper = RpcSession::open(&server, mapper_port)?;
+    mapper.call("ask for a port", Procedure::GetPort, |out| put_port_of(out, program), read_port)
 }
 
 /// The handle of the export that contains the path, and the path below it.
@@ -136,6 +142,10 @@ fn not_exported(server: &NfsServer, status: Status, exports: &[String]) -> Engin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::MonotonicClock;
+    use crate::stop::StopFlag;
+    use narrows_model::NfsAddress;
+    use std::sync::Arc;
 
     #[test]
     fn the_deepest_listed_export_is_mounted_and_every_folder_is_tried_where_none_is_listed() {
@@ -143,5 +153,26 @@ mod tests {
         assert_eq!(candidates("/a/b/c", &exports(&["/a", "/a/b", "/a/bc"])), ["/a/b", "/a"]);
         assert_eq!(candidates("/a/b", &exports(&["/"])), ["/"]);
         assert_eq!(candidates("/a/b", &exports(&["/other"])), ["/a/b", "/a", "/"]);
+    }
+
+    /// A server whose calls may take an hour.
+    fn patient_server(address: &str) -> NfsServer {
+        NfsServer {
+            address: NfsAddress::parse(address).unwrap(),
+            clock: Arc::new(MonotonicClock::new()),
+            timeout_ns: 3_600_000_000_000,
+            stop: StopFlag::default(),
+        }
+    }
+
+    #[test]
+    fn a_port_mapper_that_is_silent_is_given_up_long_before_the_answer_timeout() {
+        // Its backlog takes the connection; nobody answers.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = patient_server("//127.0.0.1/data");
+        let error = ask_port_mapper(&server, MOUNT, port).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::PeerGone);
+        assert!(error.to_string().contains("no answer within 5000 ms"), "{error}");
     }
 }

@@ -1,5 +1,5 @@
-//! The engine `objects`: whole files in a folder made, read, appended to, looked at and deleted by their names, one request
-//! in flight per worker; or folders made, looked at and deleted.
+//! The engine `objects`: whole files in a folder made, read, appended to, looked at, renamed and deleted by their names, one
+//! request in flight per worker; or folders made, looked at, renamed and deleted.
 //!
 //! "Complete" means that all calls of the operation have returned: its data is in the page cache, or durable with `fsync`.
 //! What exists already is not overwritten; a put that fails leaves nothing behind. Over a stripe of folders each file is in
@@ -19,11 +19,13 @@ use narrows_model::workload::{CacheState, ObjectCalls, ObjectSet, ObjectSync, SY
 use narrows_model::{Bytes, Effective, Target};
 use perform::{FolderWalk, Objects};
 use rustix::fs::fstat;
+use second_names::SecondNames;
 use std::os::fd::OwnedFd;
 
 mod folders;
 pub mod names;
 mod perform;
+pub(crate) mod second_names;
 #[cfg(test)]
 mod tests;
 
@@ -80,6 +82,7 @@ impl EngineFactory for ObjectsFactory {
                     worker.client_index,
                 ),
                 folders: synced_folders(spec, &set, &members)?,
+                second_names: SecondNames::none(),
                 walk: FolderWalk::default(),
                 write_block: saturate_usize(write_block),
                 read_block: saturate_usize(read_block),
@@ -111,7 +114,7 @@ fn checked_set(spec: &OpenSpec) -> Result<ObjectSet, EngineError> {
         |why: String| EngineError::new(ErrorKind::Unsupported, "open", spec.target.to_string()).detail(why);
     let set = spec.workload.objects.ok_or_else(|| {
         refused("the engine objects supports only operations on whole objects".to_owned())
-            .hint("use put, get, append, stat or delete, or the engine psync")
+            .hint("use put, get, append, stat, rename or delete, or the engine psync")
     })?;
     check_set(spec, &set).map(|()| set)
 }

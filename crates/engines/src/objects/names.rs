@@ -27,12 +27,17 @@ const MDTEST_FILE: &[u8] = b"file.mdtest.";
 const MDTEST_FOLDER: &[u8] = b"dir.mdtest.";
 /// Room for the longest path: folder, mdtest's word, two numbers with a dot between them, and the end.
 const PATH_BYTES: usize = FOLDER_BYTES + MDTEST_FILE.len() + DECIMAL_DIGITS + 1 + DECIMAL_DIGITS + 1;
+/// Ends the second name of an object, which it has while it is renamed; no name of a set ends so.
+const SECOND_NAME_END: u8 = b'~';
 /// Names made together.
 const TOGETHER: u32 = 32;
 /// What distinguishes the folder's draw of an object from that of its letters.
 const FOLDER_DRAW: u64 = 0x5F0_1DE2;
 /// What distinguishes the draw of the member of a stripe from both.
 const MEMBER_DRAW: u64 = 0x3E3_BE25;
+
+/// A path with one byte more than others.
+pub(crate) type SecondPath = ShortPath<{ PATH_BYTES + 1 }>;
 
 /// Makes the paths of a set's objects, relative to its folder, or that of the member of a stripe which each is on.
 #[derive(Debug)]
@@ -104,12 +109,33 @@ impl ObjectNames {
         self.made[number.wrapping_sub(self.first_made) as usize].as_c_str()
     }
 
+    /// The path of an object while it has its second name.
+    pub(crate) fn second_path_of(&mut self, number: u32) -> SecondPath {
+        let mut second = SecondPath::EMPTY;
+        let first = self.path_of(number).to_bytes();
+        second.put(|room| {
+            room[..first.len()].copy_from_slice(first);
+            room[first.len()] = SECOND_NAME_END;
+            first.len() + 1
+        });
+        second
+    }
+
     /// The name of an object in its folder.
     #[inline]
     pub(crate) fn name_of(&mut self, number: u32) -> &str {
-        let skip_bytes = if self.form.folders > 0 { FOLDER_BYTES } else { 0 };
-        // Names are digits and letters.
-        std::str::from_utf8(&self.path_of(number).to_bytes()[skip_bytes..]).unwrap_or_default()
+        let skip_bytes = self.folder_bytes();
+        name_in_folder(self.path_of(number), skip_bytes)
+    }
+
+    /// The name in its folder of a path that this has made.
+    pub(crate) fn name_in<'a>(&self, path: &'a CStr) -> &'a str {
+        name_in_folder(path, self.folder_bytes())
+    }
+
+    /// Bytes of a path before the name.
+    fn folder_bytes(&self) -> usize {
+        if self.form.folders > 0 { FOLDER_BYTES } else { 0 }
     }
 
     /// Makes the path of this number; with it those that come next, where it is itself the next of those made.
@@ -198,6 +224,12 @@ impl PathPattern {
         }
         saturate_usize(count)
     }
+}
+
+/// The name behind the first `skip_bytes` of a path.
+fn name_in_folder(path: &CStr, skip_bytes: usize) -> &str {
+    // Names are digits, letters, dots and what ends a second one.
+    std::str::from_utf8(&path.to_bytes()[skip_bytes..]).unwrap_or_default()
 }
 
 /// Writes a number in decimal; returns its digit count.

@@ -1,12 +1,14 @@
 //! Operations on whole files: each is the calls that a program would make, and no others.
 //!
 //! Put: `openat`, a `write` for each block, `close`. Get: `openat`, a `read` for each block, `close`. Append: as put, at the
-//! end. Stat: `fstatat`. Delete: `unlinkat`. Syncs and reads after a stat where they are asked for. Of folders: put
-//! `mkdirat`, stat `fstatat`, delete `unlinkat` with `AT_REMOVEDIR`.
+//! end. Stat: `fstatat`. Rename: `renameat`. Delete: `unlinkat`. Syncs and reads after a stat where they are asked for. Of
+//! folders: put `mkdirat`, stat `fstatat`, rename `renameat`, delete `unlinkat` with `AT_REMOVEDIR`.
 //! Hot path: no allocation, no lock; but for the C library's `FILE` where streams are asked for.
 
 use super::folders;
 use super::names::ObjectNames;
+use super::second_names::SecondNames;
+use crate::error::EngineError;
 use crate::files::Perform;
 use crate::request::{Errno, IoRequest, OBJECT_LISTED};
 use crate::slots::SlotBuffers;
@@ -15,7 +17,7 @@ use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::workload::{ObjectCalls, ObjectKind, ObjectSet, ObjectSync};
 use narrows_sys::file::Listing;
 use narrows_sys::{return_stack, stdio};
-use rustix::fs::{AtFlags, Mode, OFlags, fsync, mkdirat, openat, statat, syncfs, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, fsync, mkdirat, openat, renameat, statat, syncfs, unlinkat};
 use rustix::io::{Errno as Call, read, retry_on_intr, write};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -35,6 +37,7 @@ pub(super) struct Objects {
     pub(super) members: Vec<OwnedFd>,
     /// The folders in them, where they are synced; else they are not kept open.
     pub(super) folders: Vec<OwnedFd>,
+    pub(super) second_names: SecondNames,
     pub(super) walk: FolderWalk,
     /// Bytes of each call that writes.
     pub(super) write_block: usize,
@@ -182,7 +185,19 @@ impl Objects {
         self.synced_folder(request.object).map_or(Ok(()), fsync).map(|()| 0)
     }
 
-    /// The folder to sync after an object was made or deleted; `None` where none is.
+    /// Gives an object its second name, or its own back where it has that; whichever name is new is synced as a new object's.
+    fn rename(&mut self, number: u32) -> Result<u32, Call> {
+        let base = &self.members[self.names.member_of(number)];
+        let second = self.names.second_path_of(number);
+        let own = self.names.path_of(number);
+        let (from, to) =
+            if self.second_names.has(number) { (second.as_c_str(), own) } else { (own, second.as_c_str()) };
+        renameat(base, from, base, to)?;
+        self.second_names.renamed(number);
+        self.synced_folder(number).map_or(Ok(()), fsync).map(|()| 0)
+    }
+
+    /// The folder to sync after an object was made, renamed or deleted; `None` where none is.
     fn synced_folder(&self, number: u32) -> Option<&OwnedFd> {
         if self.set.sync != ObjectSync::DataAndFolder {
             return None;
@@ -255,6 +270,7 @@ impl Perform for Objects {
             Op::Append => self.append(request, &block[..written]),
             Op::Stat => self.stat(request, &mut block[..read]),
             Op::Delete => self.delete(request),
+            Op::Rename => self.rename(request.object),
             // Names have no file of their own to be synced by.
             Op::Sync => self.members.iter().try_for_each(syncfs).map(|()| 0),
             _ => Err(Call::INVAL),
@@ -262,5 +278,16 @@ impl Perform for Objects {
         // Once an operation, in front of the returns that lead back to the load; more often gained nothing.
         return_stack::refill();
         done.map_err(|errno| Errno(errno.raw_os_error()))
+    }
+
+    fn finish(mut self) -> Result<(), EngineError> {
+        // Bounded: each turn gives an object its own name back, or ends.
+        while let Some(number) = self.second_names.any() {
+            self.rename(number).map_err(|errno| {
+                let name = self.names.path_of(number).to_string_lossy().into_owned();
+                EngineError::from_io("give its own name back to", name, errno.into())
+            })?;
+        }
+        Ok(())
     }
 }

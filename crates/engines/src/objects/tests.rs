@@ -399,3 +399,40 @@ fn synced_objects_are_said_to_be_durable() {
         }
     }
 }
+
+#[test]
+fn an_object_has_another_name_after_one_renaming_and_its_own_after_two_or_the_end() {
+    for (folders, kind) in [(0, ObjectKind::File), (2, ObjectKind::File), (0, ObjectKind::Folder)] {
+        let folder = tempfile::tempdir().unwrap();
+        let sync = if kind == ObjectKind::File { ObjectSync::DataAndFolder } else { ObjectSync::None };
+        let set = ObjectSet { count: 2, folders, kind, sync, ..ObjectSet::default() };
+        let mut engine = open(&spec(folder.path(), set));
+        let place = folder.path().join(if folders == 0 { "set" } else { "set/00000" });
+        let end = if kind == ObjectKind::Folder { "/" } else { "" };
+        let present = |number: u32, own: bool| {
+            let name = format!("{number}{}{end}", if own { "" } else { "~" });
+            names_in(&place).contains(&name)
+        };
+        assert_eq!(ask(engine.as_mut(), Op::Rename, 0, 0), Err("ENOENT".to_owned()));
+        ask(engine.as_mut(), Op::Put, 0, 0).unwrap();
+        assert_eq!(ask(engine.as_mut(), Op::Rename, 0, 0), Ok(0));
+        assert!(present(0, false) && !present(0, true), "{:?}", names_in(&place));
+        assert_eq!(ask(engine.as_mut(), Op::Stat, 0, 0), Err("ENOENT".to_owned()));
+        assert_eq!(ask(engine.as_mut(), Op::Rename, 0, 0), Ok(0));
+        assert!(present(0, true) && !present(0, false), "{:?}", names_in(&place));
+        assert_eq!(ask(engine.as_mut(), Op::Rename, 0, 0), Ok(0));
+        engine.close().unwrap();
+        assert!(present(0, true) && !present(0, false), "{:?}", names_in(&place));
+    }
+}
+
+#[test]
+fn an_object_that_is_gone_while_it_has_its_second_name_is_named_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut engine = open(&spec(folder.path(), ObjectSet { count: 2, ..ObjectSet::default() }));
+    ask(engine.as_mut(), Op::Put, 1, 0).unwrap();
+    ask(engine.as_mut(), Op::Rename, 1, 0).unwrap();
+    fs::remove_file(folder.path().join("set/1~")).unwrap();
+    let error = engine.close().unwrap_err().to_string();
+    assert!(error.contains("give its own name back to 1"), "{error}");
+}

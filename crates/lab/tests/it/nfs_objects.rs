@@ -103,6 +103,12 @@ fn objects_are_files_of_the_export_with_their_bytes_and_every_operation_finds_th
         }
         let bytes: u32 = (0..100).map(|_| done(engine, Op::Stat, OBJECT_LISTED, 0)).sum();
         assert_eq!(bytes, (0..100).map(length).sum::<u32>() + 700);
+        let paths = || files(&wait_for_own_place(&folder).join("objects-0-0")).into_keys();
+        assert_eq!(done(engine, Op::Rename, 5, 0), 0);
+        let second: Vec<String> = paths().filter(|path| path.ends_with('~')).collect();
+        assert!(second.len() == 1 && second[0].rsplit('/').next() == Some("5~"), "{second:?}");
+        assert_eq!(done(engine, Op::Rename, 5, 0), 0);
+        assert!(paths().all(|path| !path.ends_with('~')), "its own name again");
         (0..50).for_each(|number| assert_eq!(done(engine, Op::Delete, number, 0), 0));
         assert_eq!(done(engine, Op::Sync, 0, 0), 0);
         // A listing is begun once by each engine.
@@ -141,12 +147,12 @@ fn studies_and_suites_run_on_an_export_and_leave_nothing() {
     let text = format!(
         "title = \"objects\"\ntarget = \"{target}\"\ncuts = []\ncell_order = \"as_written\"\n[workload]\nclients = 2\n\
          workers = 2\n[workload.objects]\ncount = 100\nmin = 6000\nmax = 6000\nfolders = 2\nsync = \"data\"\n[stop]\n\
-         measure = \"20s\"\n[sweep]\nop = [\"put\", \"stat\", \"get\", \"delete\"]\n"
+         measure = \"20s\"\n[sweep]\nop = [\"put\", \"stat\", \"get\", \"rename\", \"delete\"]\n"
     );
     let mut run = start_run(&lab, "objects", &text);
     run.wait(SOON).unwrap();
     let summary = summary_of(&run);
-    let counted: Vec<Vec<(&str, u64)>> = ["CREATE WRITE COMMIT", "LOOKUP", "LOOKUP READ", "REMOVE"]
+    let counted: Vec<Vec<(&str, u64)>> = ["CREATE WRITE COMMIT", "LOOKUP", "LOOKUP READ", "RENAME", "REMOVE"]
         .iter()
         .zip(&summary.cells)
         .map(|(names, cell)| {
@@ -158,6 +164,8 @@ fn studies_and_suites_run_on_an_export_and_leave_nothing() {
         vec![("CREATE", 200), ("WRITE", 400), ("COMMIT", 200)],
         vec![("LOOKUP", 200)],
         vec![("LOOKUP", 200), ("READ", 400)],
+        // To another name and back.
+        vec![("RENAME", 400)],
         vec![("REMOVE", 200)],
     ];
     assert_eq!(counted, expected, "2 clients with 100 objects of two blocks each");

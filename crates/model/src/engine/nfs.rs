@@ -20,8 +20,8 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         targets: FORM,
         completion: "read: the block has arrived; write: it is in the server's memory (UNSTABLE), or durable \
                      (`sync = \"dsync\"`: FILE_SYNC; every other sync: COMMIT); put, append: so are all writes, with a \
-                     COMMIT where `objects.sync` asks for durable data; get: all bytes have arrived; stat, delete: the \
-                     server has answered",
+                     COMMIT where `objects.sync` asks for durable data; get: all bytes have arrived; stat, delete, \
+                     rename: the server has answered",
         advice: "none: every request is a READ or WRITE, or several above the server's largest",
         source: "RFC 1813 (NFSv3, MOUNT), RFC 5531 (RPC), RFC 1833 (port mapper)",
         example: "nfs://storage/export/folder",
@@ -32,7 +32,18 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         check: |rest| NfsAddress::parse(rest).map(drop),
     }),
     in_stripes: StripeSupport::None,
-    ops: &[Op::Read, Op::Write, Op::Sync, Op::Ping, Op::Put, Op::Get, Op::Append, Op::Stat, Op::Delete],
+    ops: &[
+        Op::Read,
+        Op::Write,
+        Op::Sync,
+        Op::Ping,
+        Op::Put,
+        Op::Get,
+        Op::Append,
+        Op::Stat,
+        Op::Delete,
+        Op::Rename,
+    ],
     queue_depth_max: 1024,
     direct: DirectAccess::Refused("no request passes a page cache of this machine"),
     no_durable_writes: None,

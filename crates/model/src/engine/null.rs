@@ -28,6 +28,7 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         Op::Append,
         Op::Stat,
         Op::Delete,
+        Op::Rename,
     ],
     queue_depth_max: 4096,
     direct: DirectAccess::Skipped("there is no page cache to bypass"),

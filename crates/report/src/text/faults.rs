@@ -73,7 +73,7 @@ fn data_lost(summary: &Summary) -> Option<String> {
 
 /// Whether data is not where it was to be when such an operation fails.
 fn is_of_data(op: Op) -> bool {
-    !matches!(op, Op::Read | Op::Receive | Op::Get | Op::Stat | Op::Delete | Op::Meta)
+    !matches!(op, Op::Read | Op::Receive | Op::Get | Op::Stat | Op::Delete | Op::Rename | Op::Meta)
 }
 
 fn failed(summary: &Summary) -> Option<String> {

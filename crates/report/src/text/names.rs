@@ -114,7 +114,7 @@ pub(crate) fn moves_no_bytes(load: &Workload) -> bool {
     let Some(set) = load.objects.as_ref().filter(|set| set.transactions.is_none()) else { return false };
     let has_bytes = set.max_bytes.0 > 0;
     match load.op {
-        Op::Delete => true,
+        Op::Delete | Op::Rename => true,
         Op::Stat => !(set.stat_reads && has_bytes),
         _ => !has_bytes,
     }

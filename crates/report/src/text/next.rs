@@ -6,7 +6,7 @@ use super::wrap::{Indent, paragraph};
 use narrows_model::diagnosis::Relation;
 use narrows_model::inventory::PathKind;
 use narrows_model::printable::shell_word;
-use narrows_model::{Limiting, Segment, Summary, Target};
+use narrows_model::{Cut, Limiting, Segment, Summary, Target};
 
 /// Steps shown.
 const STEPS_MAX: usize = 3;
@@ -60,7 +60,8 @@ struct NextStep {
 
 fn steps(summary: &Summary) -> Vec<NextStep> {
     let mut steps = Vec::new();
-    let failed = summary.cells.iter().any(|cell| !cell.errors.is_empty());
+    let no_path = !summary.failed.is_empty() && summary.cells.iter().all(|cell| cell.cut != Cut::Path);
+    let failed = no_path || summary.cells.iter().any(|cell| !cell.errors.is_empty());
     let unknown = |entry: &Limiting| entry.segment == Segment::Unknown;
     let is_study = summary.study.is_some();
     // What was left out because the verdict was decided without it would not change it.

@@ -217,7 +217,9 @@ impl PreparedSet {
             return;
         }
         *live_count = left;
-        let reads = first.cell.workload.ops().iter().all(|share| matches!(share.op, Op::Stat | Op::Get));
+        // A load that renames gives each object its name back.
+        let stays = |op: Op| matches!(op, Op::Stat | Op::Get | Op::Rename);
+        let reads = first.cell.workload.ops().iter().all(|share| stays(share.op));
         for (assignment, client) in assignments.iter().zip(clients.unwrap_or_default()) {
             let Some(steps) = steps.get_mut(assignment.object_owner() as usize) else { continue };
             if left == 0 {

@@ -82,7 +82,7 @@ fn kinds_of(assignment: &Assignment) -> Vec<OpKind> {
     let (ops, blocks) = (workload.ops(), workload.blocks());
     let mut kinds = Vec::with_capacity(ops.len() * blocks.len());
     for op in &ops {
-        if matches!(op.op, Op::Sync | Op::Stat | Op::Delete | Op::Ping) {
+        if matches!(op.op, Op::Sync | Op::Stat | Op::Delete | Op::Rename | Op::Ping) {
             kinds.push(OpKind { op: op.op, length_bytes: 0, weight: op.weight });
             continue;
         }

@@ -49,6 +49,7 @@ choices! {
         "get" = Op::Get,
         "append" = Op::Append,
         "stat" = Op::Stat,
+        "rename" = Op::Rename,
         "delete" = Op::Delete,
         "ping" = Op::Ping,
     }

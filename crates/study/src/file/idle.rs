@@ -92,7 +92,7 @@ const DEPENDENCIES: &[KeyDependency] = &[
                 objects.seed, objects.calls, objects.read_block, objects.sync, objects.stat_reads,
             )
         },
-        needs: "an operation on whole objects (put, get, append, stat, delete), or transactions",
+        needs: "an operation on whole objects (put, get, append, stat, rename, delete), or transactions",
         on: decides_on_objects,
         is_met: |subject| subject.load.objects.is_some(),
     },

@@ -85,9 +85,10 @@ const COMMON_TABLES: &[(&str, &str)] = &[
     ("workload", "The load of a cell. Every key may be swept."),
     (
         "workload.objects",
-        "The whole files of a load that creates, reads, stats or deletes them (`op = \"put\"`, `get`, `append`, \
-        `stat`, `delete`), or runs transactions on them. Cells with the same objects reuse those of earlier cells; if \
-        there are none, they are created first, untimed. A trial ends when each object was visited once.",
+        "The whole files of a load that creates, reads, stats, renames or deletes them (`op = \"put\"`, `get`, \
+        `append`, `stat`, `rename`, `delete`), or runs transactions on them. Cells with the same objects reuse those of earlier cells; if \
+        there are none, they are created first, untimed. A trial ends when each object was visited once; \
+        `rename` gives each another name and then its own back, which are two operations.",
     ),
     (
         "workload.transactions",
@@ -146,8 +147,8 @@ key_table! {
     WorkloadKeys in "workload." {
         op: Op, choice::<Op>(), Optional("\"read\""), "\"write\"",
             "What a request does. `send` is for the layer `sink` of an endpoint, `receive` for `source`; `put`, \
-            `get`, `append`, `stat` and `delete` are for whole files (objects) in a folder, on an NFS server \
-            (`nfs:`) or, but for `append`, in a bucket (`s3:`), or for `null:`, where no files exist and the rate is \
+            `get`, `append`, `stat`, `rename` and `delete` are for whole files (objects) in a folder, on an NFS server \
+            (`nfs:`) or, but for `append` and `rename`, in a bucket (`s3:`), or for `null:`, where no files exist and the rate is \
             that of narrows itself.";
         ops: Vec<OpShare>, ValueKind::OpShares, Optional("`op` alone"), "{ read = 70, write = 30 }",
             "Operations of a mix with their weights, instead of `op`.";

@@ -238,6 +238,11 @@ impl SerialCalls {
         self.give_up(EngineError { kind: ErrorKind::Io, ..error })
     }
 
+    /// Whether nothing is to be called any more: nothing can be, or a stop at once was asked for.
+    pub(super) fn is_left(&self) -> bool {
+        self.is_over || self.server.stop.is_now()
+    }
+
     pub(super) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
@@ -260,8 +265,7 @@ impl SerialCalls {
     /// Makes what the server has in its memory durable, unless a stop at once was asked for or nothing can be called, and
     /// closes all connections.
     pub(super) fn close(mut self) -> Result<(), EngineError> {
-        let is_left = self.is_over || self.server.stop.is_now();
-        let committed = if is_left { Ok(()) } else { self.commit_all() };
+        let committed = if self.is_left() { Ok(()) } else { self.commit_all() };
         self.links.iter().for_each(SerialLink::shut_down);
         match (committed, self.take_failure()) {
             (Err(_), Some(failure)) => Err(failure),

@@ -27,6 +27,7 @@ use crate::error::{EngineError, ErrorKind};
 use crate::files::{SingleEngine, SingleFlight};
 use crate::objects::check_set;
 use crate::objects::names::ObjectNames;
+use crate::objects::second_names::SecondNames;
 use crate::slots::SlotBuffers;
 use crate::socket::connection_facts;
 use calls::{SerialCalls, SerialConnections};
@@ -96,6 +97,7 @@ pub(super) fn open(
         performer: NfsObjects {
             set: *set,
             names: ObjectNames::new(set),
+            second_names: SecondNames::none(),
             folders,
             calls,
             listing: ServerListing::new(),

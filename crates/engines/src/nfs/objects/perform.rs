@@ -1,7 +1,7 @@
 //! Operations on whole objects by NFS calls: those that a client without caches makes, and no others.
 //!
 //! Put: CREATE, a WRITE for each block. Get: LOOKUP, a READ for each block. Append: LOOKUP, a WRITE for each block at the end.
-//! Stat: LOOKUP. Delete: REMOVE. A COMMIT where data is synced; GETATTR where an answer leaves out the attributes that are
+//! Stat: LOOKUP. Rename: RENAME. Delete: REMOVE. A COMMIT where data is synced; GETATTR where an answer leaves out the attributes that are
 //! needed, LOOKUP where that to a CREATE leaves out the handle.
 //! Hot path: no allocation, no lock.
 
@@ -11,10 +11,12 @@ use super::calls::SerialCalls;
 use super::folders::SetFolders;
 use super::listing::{ListedNames, ServerListing};
 use super::unsaved::WrittenObject;
+use crate::connections::StoragePeer;
 use crate::contract::ProtocolCounters;
-use crate::error::EngineError;
+use crate::error::{EngineError, ErrorKind};
 use crate::files::Perform;
 use crate::objects::names::ObjectNames;
+use crate::objects::second_names::SecondNames;
 use crate::request::{Errno, IoRequest, OBJECT_LISTED};
 use crate::slots::SlotBuffers;
 use narrows_model::Op;
@@ -22,8 +24,10 @@ use narrows_model::units::saturate_u32;
 use narrows_model::workload::{ObjectSet, ObjectSync};
 use narrows_wire::nfs::attributes::{Attributes, FileHandle};
 use narrows_wire::nfs::block::{ByteRange, put_read, read_read};
-use narrows_wire::nfs::calls::{put_create, put_handle, put_name};
-use narrows_wire::nfs::results::{LookupResult, read_attributes, read_changed, read_created, read_lookup};
+use narrows_wire::nfs::calls::{put_create, put_handle, put_name, put_rename};
+use narrows_wire::nfs::results::{
+    LookupResult, read_attributes, read_changed, read_created, read_lookup, read_renamed,
+};
 use narrows_wire::nfs::xdr::{XdrError, XdrReader, padding};
 use narrows_wire::nfs::{Procedure, Status};
 
@@ -32,6 +36,7 @@ use narrows_wire::nfs::{Procedure, Status};
 pub(super) struct NfsObjects {
     pub(super) set: ObjectSet,
     pub(super) names: ObjectNames,
+    pub(super) second_names: SecondNames,
     pub(super) folders: SetFolders,
     pub(super) calls: SerialCalls,
     pub(super) listing: ServerListing,
@@ -108,6 +113,27 @@ impl NfsObjects {
         Ok(0)
     }
 
+    /// Gives an object its second name, or its own back where it has that.
+    fn rename(&mut self, number: u32) -> Result<u32, CallEnd> {
+        let folder = self.folders.folder(self.names.folder_of(number));
+        let second = self.names.second_path_of(number);
+        let second = self.names.name_in(second.as_c_str());
+        let own = self.names.name_of(number);
+        let (from, to) = if self.second_names.has(number) { (second, own) } else { (own, second) };
+        rename(&mut self.calls, &folder, from, to)?;
+        self.second_names.renamed(number);
+        Ok(0)
+    }
+
+    /// Gives all objects that have their second name their own back.
+    fn name_back(&mut self) -> Result<(), CallEnd> {
+        // Bounded: each turn gives an object its own name back, or ends.
+        while let Some(number) = self.second_names.any() {
+            self.rename(number)?;
+        }
+        Ok(())
+    }
+
     fn look_up(&mut self, number: u32) -> Result<LookupResult, CallEnd> {
         let folder = self.folders.folder(self.names.folder_of(number));
         look_up(&mut self.calls, &folder, self.names.name_of(number))
@@ -156,6 +182,19 @@ fn remove(calls: &mut SerialCalls, folder: &FileHandle, name: &str) -> Result<()
     let removed = calls.call(Procedure::Remove, &[], |out| put_name(out, folder, name), read_changed)?;
     match removed.value {
         Err(Status::NOT_FOUND) if removed.was_repeated => {
+            calls.counts.done_before += 1;
+            Ok(())
+        }
+        value => value.map_err(CallEnd::Status),
+    }
+}
+
+/// Renames a file in its folder; where the call was sent again, one that is gone was renamed by the first.
+fn rename(calls: &mut SerialCalls, folder: &FileHandle, from: &str, to: &str) -> Result<(), CallEnd> {
+    let put = |out: &mut Vec<u8>| put_rename(out, folder, from, to);
+    let renamed = calls.call(Procedure::Rename, &[], put, read_renamed)?;
+    match renamed.value {
+        Err(Status::NOT_FOUND) if renamed.was_repeated => {
             calls.counts.done_before += 1;
             Ok(())
         }
@@ -212,6 +251,7 @@ impl Perform for NfsObjects {
             Op::Append => self.append(request, &block[..written]),
             Op::Stat => self.stat(request, &mut block[..read]),
             Op::Delete => self.delete(request),
+            Op::Rename => self.rename(request.object),
             Op::Sync => self.calls.commit_all().map(|()| 0),
             _ => Err(CallEnd::Status(EINVAL)),
         };
@@ -234,7 +274,13 @@ impl Perform for NfsObjects {
         self.calls.count(out);
     }
 
-    fn finish(self) -> Result<(), EngineError> {
-        self.calls.close()
+    fn finish(mut self) -> Result<(), EngineError> {
+        let named = if self.calls.is_left() { Ok(()) } else { self.name_back() };
+        let server = self.calls.server.name();
+        self.calls.close()?;
+        named.map_err(|end| {
+            EngineError::new(ErrorKind::Io, "give objects their own names back on", server)
+                .detail(end.words().unwrap_or_default())
+        })
     }
 }

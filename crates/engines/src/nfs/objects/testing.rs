@@ -16,6 +16,7 @@ pub(super) const LOOKUP: u32 = 3;
 pub(super) const WRITE: u32 = 7;
 pub(super) const CREATE: u32 = 8;
 pub(super) const REMOVE: u32 = 12;
+pub(super) const RENAME: u32 = 14;
 pub(super) const LIST: u32 = 17;
 pub(super) const COMMIT: u32 = 21;
 const ROOT: u64 = 1;
@@ -286,6 +287,7 @@ impl ServerState {
             WRITE => self.write(&mut out, id, reader),
             CREATE | 9 => self.create(&mut out, id, procedure, reader)?,
             REMOVE | 13 => self.remove(&mut out, id, procedure, reader)?,
+            RENAME => self.rename(&mut out, id, reader)?,
             LIST => self.put_list(&mut out, id, reader),
             19 => {
                 put_u32(&mut out, 0);
@@ -402,6 +404,20 @@ impl ServerState {
         Ok(())
     }
 
+    fn rename(&mut self, out: &mut Vec<u8>, folder: u64, reader: &mut XdrReader<'_>) -> Result<(), u32> {
+        let from = name(reader);
+        let to_folder = u64::from_be_bytes(reader.opaque(64).unwrap().try_into().unwrap());
+        let to = name(reader);
+        assert_eq!(folder, to_folder, "within a folder");
+        let Some(Node::Folder(entries)) = self.nodes.get_mut(&folder) else { panic!("no folder") };
+        let at = entries.iter().position(|(known, _)| *known == from).ok_or(NOT_FOUND)?;
+        assert!(entries.iter().all(|(known, _)| *known != to), "the new name is free");
+        entries[at].0 = to;
+        put_u64(out, 0);
+        put_u64(out, 0);
+        Ok(())
+    }
+
     fn put_list(&self, out: &mut Vec<u8>, folder: u64, reader: &mut XdrReader<'_>) {
         let cookie = reader.u64().unwrap();
         let Node::Folder(entries) = &self.nodes[&folder] else { panic!("no folder") };
@@ -469,7 +485,8 @@ fn put_results(procedure: u32, done: &Result<Vec<u8>, u32>, out: &mut Vec<u8>) {
                 1 => 0,
                 // Attributes of the folder, or of the file.
                 LOOKUP | 6 | LIST => 1,
-                // What it was before, and what it is after.
+                // What each folder was before, and what it is after.
+                RENAME => 4,
                 _ => 2,
             };
             (0..flags).for_each(|_| put_u32(out, 0));

@@ -2,7 +2,9 @@
 //! where connections end and servers restart. A real server is in the lab.
 
 use super::super::{INFO, NfsFactory};
-use super::testing::{COMMIT, CREATE, LIST, LOOKUP, REMOVE, ServedMemory, ServerFault, ServerHabits, WRITE};
+use super::testing::{
+    COMMIT, CREATE, LIST, LOOKUP, REMOVE, RENAME, ServedMemory, ServerFault, ServerHabits, WRITE,
+};
 use crate::conformance::{complete, worker};
 use crate::contract::{Engine, EngineFactory, OpenSpec, PlaceRequest, ProtocolCounters};
 use crate::error::ErrorKind;
@@ -95,13 +97,15 @@ fn each_operation_is_its_calls_as_the_server_counts_them_and_its_bytes_are_there
             0 => format!("objects-0-0/{number}"),
             _ => format!("objects-0-0/0000{}/{number}", number / 2),
         };
-        let steps: [(Op, u32, u32, &[ExecutedCount]); 9] = [
+        let steps: [(Op, u32, u32, &[ExecutedCount]); 11] = [
             (Op::Put, 3, 1300, &[(CREATE, 1), (WRITE, 3)]),
             (Op::Put, 0, 0, &[(CREATE, 1)]),
             (Op::Append, 3, 700, &[(LOOKUP, 1), (WRITE, 2)]),
             (Op::Get, 3, 2000, &[(LOOKUP, 1), (READ, 4)]),
             (Op::Get, 0, 0, &[(LOOKUP, 1)]),
             (Op::Stat, 3, 0, &[(LOOKUP, 1)]),
+            (Op::Rename, 3, 0, &[(RENAME, 1)]),
+            (Op::Rename, 3, 0, &[(RENAME, 1)]),
             (Op::Sync, 0, 0, &[(COMMIT, 2)]),
             (Op::Delete, 0, 0, &[(REMOVE, 1)]),
             (Op::Sync, 0, 0, &[]),
@@ -394,4 +398,23 @@ fn a_set_and_a_folder_of_our_own_are_removed_with_all_that_narrows_made_and_noth
             "{left:?}"
         );
     }
+}
+
+#[test]
+fn an_object_has_another_name_after_one_renaming_and_its_own_after_two_or_the_end() {
+    let server = ServedMemory::start(ServerHabits::default());
+    let mut engine = open(&spec(&server, ObjectSet::default()));
+    let has = |name: &str| server.files(false).contains_key(&format!("objects-0-0/{name}"));
+    assert_eq!(ask(engine.as_mut(), Op::Rename, 0, 0), Err("ENOENT".to_owned()));
+    put(engine.as_mut(), 0, 700);
+    server.plan_fault(RENAME, 0, ServerFault::LoseAnswer);
+    assert_eq!(ask(engine.as_mut(), Op::Rename, 0, 0), Ok(0), "the call sent again finds its own work");
+    assert!(has("0~") && !has("0"));
+    assert_eq!(counted(engine.as_mut()).1.done_before_count, 1);
+    server.plan_fault(RENAME, 0, ServerFault::LoseCall);
+    assert_eq!(ask(engine.as_mut(), Op::Rename, 0, 0), Ok(0));
+    assert!(has("0") && !has("0~"));
+    assert_eq!(ask(engine.as_mut(), Op::Rename, 0, 0), Ok(0));
+    engine.close().unwrap();
+    assert!(has("0") && !has("0~"), "{:?}", server.files(false).keys());
 }

@@ -57,10 +57,15 @@ pub(super) struct ObjectVisits {
     random: Xoshiro256PlusPlus,
     /// The places whose objects have been deleted, of a load that deletes.
     gone: Vec<bool>,
+    /// The object that has another name now and gets its own back next, of a load that renames.
+    renamed: Option<u32>,
 }
 
 impl ObjectVisits {
     fn next(&mut self, pool: &mut ObjectPool) -> Option<ObjectRequest> {
+        if let Some(number) = self.renamed.take() {
+            return Some(ObjectRequest { op: Op::Rename, number, length_bytes: 0 });
+        }
         // Bounded: each turn takes a place.
         loop {
             let place = usize::try_from(self.turn.next()?).ok()?;
@@ -78,6 +83,7 @@ impl ObjectVisits {
                     None => continue,
                 },
                 Op::Delete => self.gone[place] = true,
+                Op::Rename => self.renamed = Some(number),
                 _ => {}
             }
             let length_bytes = if self.op == Op::Get { bytes.min(self.get_bytes_max) } else { 0 };
@@ -111,6 +117,7 @@ impl ObjectSequence {
             get_bytes_max: step.set.get_bytes.map_or(u32::MAX, |bytes| saturate_u32(bytes.0)),
             random,
             gone,
+            renamed: None,
         })
     }
 

@@ -68,6 +68,27 @@ fn workers_make_each_object_once_and_every_operation_visits_each_once() {
 }
 
 #[test]
+fn a_load_that_renames_visits_each_object_twice_in_a_row_and_leaves_all_of_them() {
+    for order in [Order::Sequential, Order::Random] {
+        let mut assignment = made(load(Op::Rename, order, sized(9, 0, 0), 2));
+        for worker in 0..2 {
+            let draws = draws(&assignment, worker);
+            assert!(draws.iter().all(|draw| draw.op == Op::Rename && draw.length_bytes == 0));
+            let numbers = numbers(&draws);
+            let (pairs, rest) = numbers.as_chunks::<2>();
+            assert!(rest.is_empty() && pairs.iter().all(|[first, second]| first == second), "{numbers:?}");
+            let once: BTreeSet<u32> = numbers.iter().copied().collect();
+            assert_eq!(once.len() * 2, numbers.len(), "{numbers:?}");
+        }
+        let renamed = ObjectStep { done: vec![3; 2], ..ObjectStep::from_assignment(&assignment) };
+        assignment.object_steps.push(renamed);
+        assignment.cell.workload.op = Op::Delete;
+        let all: BTreeSet<u32> = (0..2).flat_map(|worker| numbers(&draws(&assignment, worker))).collect();
+        assert_eq!(all, (0..9).collect(), "an odd count leaves no object out");
+    }
+}
+
+#[test]
 fn a_random_order_is_that_of_its_trial_and_not_that_of_another() {
     let one = made(load(Op::Stat, Order::Random, sized(500, 0, 0), 1));
     let other = Assignment { seed: one.seed + 1, ..one.clone() };

@@ -58,7 +58,7 @@ pub(super) fn op_of_target(subject: &Subject<'_>) -> Option<Clash> {
         Target::Tcp { layer: Layer::Sink, .. } => &[Op::Send],
         Target::Tcp { layer: Layer::Source, .. } => &[Op::Receive],
         Target::File { .. } if subject.load.objects.is_some() => {
-            &[Op::Put, Op::Get, Op::Append, Op::Stat, Op::Delete]
+            &[Op::Put, Op::Get, Op::Append, Op::Stat, Op::Rename, Op::Delete]
         }
         Target::Tcp { .. } | Target::File { .. } | Target::Block(_) => &[Op::Read, Op::Write],
         Target::Scheme { engine, .. } => engine.declaration().ops,
