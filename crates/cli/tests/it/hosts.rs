@@ -86,7 +86,7 @@ fn a_check_and_a_study_that_ask_for_no_clients_have_one_on_each_host() {
     let folder = strangers_folder();
     write_shell(folder.path(), SHELL);
     let words =
-        "check target --block 64KiB --depth 1 --op read --seconds 6 --cell-seconds 0.2 --quiet --out record";
+        "check target --block 64KiB --depth 1 --op read --seconds 60 --cell-seconds 0.2 --quiet --out record";
     let words: Vec<&str> = words.split(' ').chain(ON_TWO).collect();
     let seen = run(folder.path(), &words);
     assert!(matches!(seen.code, Some(0 | 4)), "{seen:?}");
