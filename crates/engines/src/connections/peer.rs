@@ -65,7 +65,8 @@ pub(crate) trait StoragePeer {
         }
     }
 
-    /// A connection to a port of a host, made by `connect` to each of its addresses in turn, until `deadline`.
+    /// A connection to a port of a host, made by `connect` to each of its addresses in turn, until `deadline`; one that does
+    /// not answer is waited for no longer than its share of the time, so that the others are tried too.
     fn dial_with(
         &self,
         operation: &'static str,
@@ -81,19 +82,32 @@ pub(crate) trait StoragePeer {
                 .detail(format!("the host's address was not found: {error}"))
                 .hint("check the host's name"),
         })?;
-        let mut failure = io::Error::from(io::ErrorKind::NotFound);
-        for address in addresses {
-            let waits = SocketWaits { clock: self.clock(), stop: self.stop(), deadline };
-            match connect(waits, address) {
+        self.dial_each(operation, &addresses, deadline, connect)
+    }
+
+    /// The same for addresses that are known.
+    fn dial_each(
+        &self,
+        operation: &'static str,
+        addresses: &[SocketAddr],
+        deadline: Tick,
+        connect: impl Fn(SocketWaits<'_>, SocketAddr) -> io::Result<Result<TcpStream, Waited>>,
+    ) -> Result<TcpStream, EngineError> {
+        let mut failure = self.io_error(operation, io::Error::from(io::ErrorKind::NotFound));
+        for (left_count, address) in (1..=addresses.len() as u64).rev().zip(addresses) {
+            let now = self.clock().now();
+            let deadline = now.after(deadline.since(now) / left_count);
+            match connect(SocketWaits { clock: self.clock(), stop: self.stop(), deadline }, *address) {
                 Ok(Ok(socket)) => {
                     socket.set_nodelay(true).map_err(|error| self.io_error(operation, error))?;
                     return Ok(socket);
                 }
-                Ok(Err(waited)) => return Err(self.not_ready(operation, waited)),
-                Err(error) => failure = error,
+                Ok(Err(Waited::Stopped)) => return Err(self.not_ready(operation, Waited::Stopped)),
+                Ok(Err(waited)) => failure = self.not_ready(operation, waited),
+                Err(error) => failure = self.io_error(operation, error),
             }
         }
-        Err(self.io_error(operation, failure))
+        Err(failure)
     }
 
     /// The error that a wait ended as `waited`.
@@ -149,5 +163,76 @@ pub(crate) trait StoragePeer {
         EngineError::new(ErrorKind::Protocol, operation, self.name())
             .detail(format!("the answer is none of {}: {}", Self::WORDS.standard, why.into()))
             .hint(Self::WORDS.malformed_hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::MonotonicClock;
+    use std::cell::RefCell;
+    use std::net::{Ipv4Addr, TcpListener};
+
+    #[derive(Debug)]
+    struct PeerOfTest {
+        clock: MonotonicClock,
+        stop: StopFlag,
+    }
+
+    impl StoragePeer for PeerOfTest {
+        const WORDS: PeerWords = PeerWords {
+            kind: "server",
+            short: "server",
+            standard: "a standard",
+            refused_hint: "start it",
+            malformed_hint: "correct the address",
+        };
+
+        fn name(&self) -> String {
+            "peer".to_owned()
+        }
+
+        fn clock(&self) -> &dyn Clock {
+            &self.clock
+        }
+
+        fn timeout_ns(&self) -> u64 {
+            9_000_000_000
+        }
+
+        fn stop(&self) -> &StopFlag {
+            &self.stop
+        }
+    }
+
+    #[test]
+    fn an_address_that_does_not_answer_leaves_time_for_the_others() {
+        let peer = PeerOfTest { clock: MonotonicClock::new(), stop: StopFlag::default() };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let good = listener.local_addr().unwrap();
+        let silent = SocketAddr::from(([192, 0, 2, 1], 1));
+        let shares = RefCell::new(Vec::new());
+        let connect = |waits: SocketWaits<'_>, address: SocketAddr| {
+            shares.borrow_mut().push(waits.deadline.since(waits.clock.now()) / 1_000_000_000);
+            if address == good { TcpStream::connect(address).map(Ok) } else { Ok(Err(Waited::Late)) }
+        };
+        let deadline = peer.clock.now().after(9_500_000_000);
+        let addresses = [silent, silent, good];
+        let socket = peer.dial_each("connect", &addresses, deadline, connect).unwrap();
+        assert_eq!(socket.peer_addr().unwrap(), good);
+        // Nothing was waited for: a third, a half and all of the time.
+        assert_eq!(*shares.borrow(), [3, 4, 9]);
+        let late = peer.dial_each("connect", &[silent], deadline, connect).unwrap_err();
+        assert!(late.kind == ErrorKind::PeerGone && late.to_string().contains("no answer"), "{late}");
+        let stopped = |_: SocketWaits<'_>, _| Ok(Err(Waited::Stopped));
+        assert_eq!(
+            peer.dial_each("connect", &[silent, good], deadline, stopped).unwrap_err().kind,
+            ErrorKind::Stopped
+        );
+        let refused = |_: SocketWaits<'_>, _| Err(io::Error::from(io::ErrorKind::ConnectionRefused));
+        assert_eq!(
+            peer.dial_each("connect", &[good], deadline, refused).unwrap_err().kind,
+            ErrorKind::Refused
+        );
     }
 }
