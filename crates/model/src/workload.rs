@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 mod arrivals;
+mod client_files;
 mod edges;
 mod mix;
 mod objects;
@@ -20,6 +21,7 @@ mod stdio;
 mod weights;
 
 pub use arrivals::Arrivals;
+pub use client_files::ClientFiles;
 pub use edges::Edges;
 pub use mix::{BlockShare, OpShare};
 pub use objects::{
@@ -258,6 +260,9 @@ pub struct Workload {
     /// What is done where a trial begins and ends.
     #[serde(default, skip_serializing_if = "Edges::are_plain")]
     pub edges: Edges,
+    /// Which file each client accesses, and where in it its blocks are.
+    #[serde(default, skip_serializing_if = "ClientFiles::are_plain")]
+    pub client_files: ClientFiles,
     /// Whether every block says what it is, and every read is checked against what was written.
     #[serde(default)]
     pub verify: bool,
@@ -276,6 +281,11 @@ fn one() -> u32 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 pub(crate) fn is_false(value: &bool) -> bool {
     !value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+pub(crate) fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 impl Workload {
@@ -342,7 +352,8 @@ impl Workload {
     /// Whether all clients access one file that is made for them, of which each has its part.
     #[must_use]
     pub fn shares_file(&self) -> bool {
-        MpiioOptions::from_workload(self).is_some_and(|options| options.file == MpiioFile::Shared)
+        self.client_files.interleaved
+            || MpiioOptions::from_workload(self).is_some_and(|options| options.file == MpiioFile::Shared)
     }
 
     /// Whether all clients make the same call at the same time, and so end after the same number of them.
@@ -390,6 +401,7 @@ impl Default for Workload {
             psync: PsyncOptions::default(),
             engine_options: EngineOptions::default(),
             edges: Edges::default(),
+            client_files: ClientFiles::default(),
             verify: false,
             prefill: Prefill::Timed,
             objects: None,

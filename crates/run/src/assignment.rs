@@ -114,10 +114,11 @@ impl Assignment {
         }
     }
 
-    /// The client that has made the objects of this client's load: itself, or one that is further on by the stride.
+    /// The client that the objects, or the part of the files, of this client's load belong to: itself, or one that is further
+    /// on by the stride of the objects or the shift of the files.
     pub(crate) fn object_owner(&self) -> u32 {
         let workload = &self.cell.workload;
-        match workload.objects.map_or(0, |set| set.stride) {
+        match workload.objects.map_or(workload.client_files.shift, |set| set.stride) {
             0 => self.client_index,
             stride => {
                 let owner = u64::from(self.client_index) + u64::from(stride);
@@ -149,11 +150,19 @@ impl Assignment {
         (u64::from(self.client_index / targets), u64::from(at_target))
     }
 
+    /// The client that the blocks which this one visits belong to, and how many clients share the file block by block; `None`
+    /// of other files.
+    pub(crate) fn interleave(&self) -> Option<(u64, u64)> {
+        let workload = &self.cell.workload;
+        let clients = u64::from(workload.clients.max(1));
+        workload.client_files.interleaved.then(|| (u64::from(self.object_owner()), clients))
+    }
+
     /// The object that this client visits, among those of its target.
     #[must_use]
     pub fn object_index(&self) -> u32 {
         let count = u32::try_from(self.objects.len()).unwrap_or(u32::MAX).max(1);
-        self.client_index / target_count(&self.cell) % count
+        self.object_owner() / target_count(&self.cell) % count
     }
 }
 

@@ -15,8 +15,8 @@ pub(crate) fn problem(cell: &Cell, set: &ObjectSet) -> Option<String> {
             "put, stat, rename or delete where the objects are folders",
         ),
         (
-            !set.shared_folder || order != Order::Listing,
-            "the order sequential or random where clients share a folder, which lists the objects of all",
+            !set.shared_folder || order != Order::Listing || op == Op::Stat,
+            "a stat, or the order sequential or random, where clients share a folder, which lists the objects of all",
         ),
         (
             set.stride == 0 || visits,
@@ -25,6 +25,10 @@ pub(crate) fn problem(cell: &Cell, set: &ObjectSet) -> Option<String> {
         (
             set.stride == 0 || cell.more_targets.is_empty(),
             "one target where clients visit what others have made (a stride)",
+        ),
+        (
+            !set.stat_finds || (op == Op::Stat && order == Order::Listing && !set.stat_reads),
+            "a stat in the order listing that reads nothing, where it is to find names",
         ),
     ];
     let broken = rules.iter().find(|(holds, _)| !holds);
@@ -54,12 +58,14 @@ mod tests {
         let shared = ObjectSet { shared_folder: true, names: NameForm::Mdtest, stride: 1, ..folders };
         assert_eq!(cell(Op::Stat, shared, none), None);
         let listed: &dyn Fn(&mut Cell) = &|cell| cell.workload.order = Order::Listing;
+        assert_eq!(cell(Op::Stat, ObjectSet { stat_finds: true, ..shared }, listed), None);
         let several: &dyn Fn(&mut Cell) = &|cell| cell.more_targets = vec!["/b".parse().unwrap()];
         let strided = ObjectSet { stride: 1, ..ObjectSet::default() };
         let cases = [
             (cell(Op::Get, folders, none), "put, stat, rename or delete where the objects are folders"),
             (cell(Op::Append, folders, none), "put, stat, rename or delete where the objects are folders"),
-            (cell(Op::Stat, ObjectSet { stride: 0, ..shared }, listed), "which lists the objects of all"),
+            (cell(Op::Delete, ObjectSet { stride: 0, ..shared }, listed), "which lists the objects of all"),
+            (cell(Op::Stat, ObjectSet { stat_finds: true, ..shared }, none), "to find names"),
             (cell(Op::Put, strided, none), "get, stat or delete where clients visit"),
             (cell(Op::Stat, strided, several), "one target where clients visit"),
         ];

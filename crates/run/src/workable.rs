@@ -116,6 +116,11 @@ fn objects_problem(cell: &Cell) -> Option<String> {
 /// Why clients cannot share a file, or make their calls together, in this cell.
 fn sharing_problem(cell: &Cell) -> Option<String> {
     let (load, stop) = (&cell.workload, &cell.stop);
+    if let Some(words) = client_files_problem(cell) {
+        return Some(format!(
+            "clients that access one file block by block, or files of others, need {words}"
+        ));
+    }
     if load.shares_file() && !cell.more_targets.is_empty() {
         return Some(
             "clients that share one file load one target, and several targets were requested".to_owned(),
@@ -135,6 +140,15 @@ fn sharing_problem(cell: &Cell) -> Option<String> {
          would count different ones: omit one of both"
             .to_owned()
     })
+}
+
+/// What files that belong to clients in another way than a file for each need of the cell; `None` where it has all of it.
+fn client_files_problem(cell: &Cell) -> Option<&'static str> {
+    let files = &cell.workload.client_files;
+    let is_of_one_folder = !cell.read_only && cell.more_targets.is_empty();
+    let folder =
+        (!files.are_plain() && !is_of_one_folder).then_some("one folder, in which narrows creates the files");
+    files.problem(&cell.workload).or(folder)
 }
 
 /// Whether each write of the objects is to be durable by itself, which an engine that stores them early can do.
@@ -216,6 +230,22 @@ mod tests {
             cell.stop.ops_max = Some(9);
         };
         assert_eq!(cell(&alone), None);
+    }
+
+    #[test]
+    fn files_that_clients_exchange_are_in_one_folder_and_accessed_by_psync() {
+        let problem = |change: &dyn Fn(&mut Cell)| {
+            let mut workload = Workload { engine: Some(EngineId::Psync), clients: 4, ..Workload::default() };
+            workload.client_files.shift = 1;
+            let stop = Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None };
+            let mut cell = Cell::new(Cut::Path, "/a".parse::<Target>().unwrap(), workload, stop);
+            change(&mut cell);
+            sharing_problem(&cell).unwrap_or_default()
+        };
+        assert_eq!(problem(&|_| ()), "");
+        assert!(problem(&|cell| cell.read_only = true).contains("one folder"));
+        assert!(problem(&|cell| cell.more_targets = vec!["/b".parse().unwrap()]).contains("one folder"));
+        assert!(problem(&|cell| cell.workload.engine = Some(EngineId::Mmap)).contains("the engine psync"));
     }
 
     #[test]

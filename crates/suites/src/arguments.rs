@@ -4,6 +4,8 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use narrows_model::Bytes;
+use narrows_model::quantity::parse_size;
 use narrows_model::typed::positive_seconds;
 use std::path::PathBuf;
 
@@ -22,6 +24,14 @@ pub struct CutArguments {
     /// Measuring time of each cut of the path, in seconds; without it 1 (iozone: 0.25)
     #[arg(long, value_name = "N", value_parser = positive_seconds)]
     pub cell_seconds: Option<f64>,
+}
+
+/// Reads a size, which may be 0.
+///
+/// # Errors
+/// What is wrong with a text that is none.
+pub(crate) fn size(text: &str) -> Result<Bytes, String> {
+    parse_size(text).map_err(|error| error.to_string())
 }
 
 /// Reads one of `all`, whose names are `name`'s.

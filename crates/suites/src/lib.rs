@@ -7,9 +7,11 @@
 
 pub mod arguments;
 pub mod bonnie;
+mod creator;
 pub mod figure;
 mod folder;
 pub mod import;
+pub mod io500;
 pub mod ioperf;
 pub mod iozone;
 pub mod jovian;
@@ -33,6 +35,7 @@ pub use suite::{ArgumentError, CellMetrics, IsUser, Suite, SuiteEntry};
 /// Every suite.
 pub const SUITES: &[SuiteEntry] = &[
     bonnie::ENTRY,
+    io500::ENTRY,
     ioperf::ENTRY,
     iozone::ENTRY,
     jovian::ENTRY,

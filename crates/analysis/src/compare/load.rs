@@ -51,6 +51,7 @@ pub(super) fn work(cell: &CellSummary) -> Vec<(&'static str, String)> {
         ("psync", debug_word(&load.psync)),
         ("engine options", debug_word(&load.engine_options)),
         ("edges", debug_word(&load.edges)),
+        ("files of clients", debug_word(&load.client_files)),
         ("objects", debug_word(&load.objects)),
     ]
 }

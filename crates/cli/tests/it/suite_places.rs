@@ -6,12 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each suite with few and small files, on the folder that replaces `DIR`.
-const SUITES: [&str; 5] = [
+const SUITES: [&str; 6] = [
     "iozone DIR -s 64 -r 4 -i 0 -i 1",
     "ioperf DIR --count 60 --tag here",
     "bonnie -d DIR -s 2 -r 1 -n 0 -f",
     "postmark --location DIR --number 40 --transactions 80",
     "mdtest -d DIR -n 20 --clients 2",
+    "io500 -d DIR --bytes-easy 128k --transfer-easy 64k --segments-hard 3 --items 20 --clients 2",
 ];
 
 fn words(suite: &str, dir: &str, more: &str) -> Vec<String> {
@@ -66,6 +67,7 @@ fn a_plan_says_by_which_count_a_test_ends_and_not_after_a_day() {
         vec!["256 operations each", "8192 operations each"],
         vec!["40 files each", "80 transactions each"],
         vec!["40 folders each", "40 files each"],
+        vec!["4 operations each", "6 operations each", "40 files each"],
     ];
     for (suite, counts) in SUITES.iter().zip(counts) {
         let seen = run_words(folder.path(), &words(suite, ".", "--plan --detail --no-verdict"));

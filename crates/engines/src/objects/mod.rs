@@ -83,7 +83,11 @@ impl EngineFactory for ObjectsFactory {
                 ),
                 folders: synced_folders(spec, &set, &members)?,
                 second_names: SecondNames::none(),
-                walk: FolderWalk::default(),
+                walk: FolderWalk::over_names(if set.shared_folder {
+                    names::own_prefix(set.kind, worker.client_index)
+                } else {
+                    Vec::new()
+                }),
                 write_block: saturate_usize(write_block),
                 read_block: saturate_usize(read_block),
                 stream_buffer: stream_buffer(spec, &set, &members),

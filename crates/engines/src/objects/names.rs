@@ -39,6 +39,20 @@ const MEMBER_DRAW: u64 = 0x3E3_BE25;
 /// A path with one byte more than others.
 pub(crate) type SecondPath = ShortPath<{ PATH_BYTES + 1 }>;
 
+/// What the names begin with that a client has in a folder of several clients.
+pub(super) fn own_prefix(kind: ObjectKind, client_index: u32) -> Vec<u8> {
+    let word = mdtest_word(kind);
+    [word, client_index.to_string().as_bytes(), b"."].concat()
+}
+
+/// What the names of objects begin with where they are as mdtest's.
+fn mdtest_word(kind: ObjectKind) -> &'static [u8] {
+    match kind {
+        ObjectKind::File => MDTEST_FILE,
+        ObjectKind::Folder => MDTEST_FOLDER,
+    }
+}
+
 /// Makes the paths of a set's objects, relative to its folder, or that of the member of a stripe which each is on.
 #[derive(Debug)]
 pub struct ObjectNames {
@@ -198,10 +212,7 @@ impl PathPattern {
 
     /// Puts the client and the number behind mdtest's word; returns their length in bytes.
     fn put_mdtest(&self, path: &mut [u8], number: u32) -> usize {
-        let word = match self.kind {
-            ObjectKind::File => MDTEST_FILE,
-            ObjectKind::Folder => MDTEST_FOLDER,
-        };
+        let word = mdtest_word(self.kind);
         path[..word.len()].copy_from_slice(word);
         let mut at = word.len();
         at += put_decimal(&mut path[at..], self.client_index);

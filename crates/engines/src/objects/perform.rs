@@ -28,6 +28,9 @@ const PERMISSIONS: Mode = Mode::RUSR.union(Mode::WUSR);
 /// A link in the place of an object would lead out of what narrows made.
 const READ_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// What the names contain that a find looks at.
+const FOUND: &[u8] = b"01";
+
 /// The objects of one worker's client.
 #[derive(Debug)]
 pub(super) struct Objects {
@@ -51,6 +54,8 @@ pub(super) struct Objects {
 #[derive(Debug, Default)]
 pub(super) struct FolderWalk {
     listing: Listing,
+    /// What the names begin with that are visited; empty for all.
+    prefix: Vec<u8>,
     /// The folder that is listed; `None` before the first.
     folder: Option<OwnedFd>,
     /// Counted through the folders of all members.
@@ -58,6 +63,11 @@ pub(super) struct FolderWalk {
 }
 
 impl FolderWalk {
+    /// A visit of the names that begin with `prefix`; of all where it is empty.
+    pub(super) fn over_names(prefix: Vec<u8>) -> Self {
+        Self { prefix, ..Self::default() }
+    }
+
     /// Does `act` with the folder of the next name and the name; `ENOENT` when all have come.
     fn with_next<T>(
         &mut self,
@@ -65,13 +75,14 @@ impl FolderWalk {
         members: &[OwnedFd],
         act: impl FnOnce(BorrowedFd<'_>, &CStr) -> Result<T, Call>,
     ) -> Result<T, Call> {
-        // Bounded: each turn begins another folder of the set.
+        // Bounded: each turn begins another folder of the set, or passes over a name that it lists.
         loop {
             let Some(folder) = &self.folder else {
                 self.folder = Some(self.begin_next(folder_count, members)?);
                 continue;
             };
             match self.listing.next_name(folder) {
+                Ok(Some(name)) if !name.to_bytes().starts_with(&self.prefix) => {}
                 Ok(Some(name)) => return act(folder.as_fd(), name),
                 Ok(None) => self.folder = None,
                 Err(errno) => return Err(Call::from_raw_os_error(errno.raw())),
@@ -154,6 +165,9 @@ impl Objects {
     fn stat(&mut self, request: &IoRequest, block: &mut [u8]) -> Result<u32, Call> {
         let Self { set, names, members, walk, stream_buffer, .. } = self;
         let mut look = |folder: BorrowedFd<'_>, name: &CStr| {
+            if set.stat_finds && !is_found(name) {
+                return Ok(0);
+            }
             let status = statat(folder, name, AtFlags::empty())?;
             let length_bytes = saturate_u32(u64::try_from(status.st_size).unwrap_or(0));
             if !set.stat_reads || length_bytes == 0 {
@@ -206,6 +220,11 @@ impl Objects {
         let Some(folder) = self.names.folder_of(number) else { return self.members.get(member) };
         self.folders.get(member * self.set.folders as usize + folder as usize)
     }
+}
+
+/// Whether a name is of those that a find looks at: `*01*`.
+fn is_found(name: &CStr) -> bool {
+    name.to_bytes().windows(FOUND.len()).any(|part| part == FOUND)
 }
 
 /// Writes `length_bytes` to `file`, a block after the other, syncs it as asked and closes it.

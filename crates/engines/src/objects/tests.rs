@@ -184,6 +184,46 @@ fn the_listing_covers_every_object_of_all_folders_once() {
 }
 
 #[test]
+fn in_a_folder_of_several_clients_the_listing_covers_the_objects_of_one_and_a_find_looks_at_those_that_it_names()
+ {
+    let folder = tempfile::tempdir().unwrap();
+    let set = ObjectSet {
+        count: 120,
+        shared_folder: true,
+        names: NameForm::Mdtest,
+        stat_finds: true,
+        ..ObjectSet::default()
+    };
+    let spec = spec(folder.path(), set);
+    let of_client = |client_index| WorkerContext { client_index, ..worker() };
+    for client in [1, 12] {
+        let mut engine = ObjectsFactory::unconfined().open(&spec, &of_client(client)).unwrap();
+        for number in 0..120 {
+            assert_eq!(ask(engine.as_mut(), Op::Put, number, 0), Ok(0));
+        }
+    }
+    for client in [1, 12] {
+        let mut engine = ObjectsFactory::unconfined().open(&spec, &of_client(client)).unwrap();
+        let listed = (0..120).filter(|_| ask(engine.as_mut(), Op::Stat, OBJECT_LISTED, 0) == Ok(0)).count();
+        assert_eq!(
+            (listed, ask(engine.as_mut(), Op::Stat, OBJECT_LISTED, 0)),
+            (120, Err("ENOENT".to_owned()))
+        );
+    }
+    // Of the objects of client 12 only 101 has 01 in its name: nothing looks at the attributes of the others.
+    fs::create_dir(folder.path().join("links")).unwrap();
+    for number in [7, 101] {
+        let name = folder.path().join(format!("links/file.mdtest.12.{number}"));
+        std::os::unix::fs::symlink("nowhere", name).unwrap();
+    }
+    let links = OpenSpec { objects: vec!["links".to_owned()], ..spec };
+    let mut engine = ObjectsFactory::unconfined().open(&links, &of_client(12)).unwrap();
+    let mut found: Vec<_> = (0..2).map(|_| ask(engine.as_mut(), Op::Stat, OBJECT_LISTED, 0)).collect();
+    found.sort();
+    assert_eq!(found, [Ok(0), Err("ENOENT".to_owned())]);
+}
+
+#[test]
 fn a_set_is_removed_with_its_folders_and_nothing_else_is() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("precious"), "x").unwrap();

@@ -161,7 +161,7 @@ pub struct ObjectSet {
     #[serde(skip_serializing_if = "super::is_false")]
     pub shared_folder: bool,
     /// Clients by which this load is shifted: client i visits what client i + stride has made. 0 is its own.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub stride: u32,
     /// Bytes of the smallest; sizes are drawn uniformly.
     pub min_bytes: Bytes,
@@ -194,6 +194,10 @@ pub struct ObjectSet {
     pub sync: ObjectSync,
     /// Whether a stat of an object that has bytes also reads it, as bonnie++ does.
     pub stat_reads: bool,
+    /// Whether a stat in the order of a listing looks at the attributes of those objects alone that have `01` in their name, and
+    /// at the names of all others, as the find of IO500 does.
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub stat_finds: bool,
     /// Transactions instead of the workload's one operation.
     pub transactions: Option<Transactions>,
 }
@@ -218,14 +222,10 @@ impl Default for ObjectSet {
             get_bytes: None,
             sync: ObjectSync::None,
             stat_reads: false,
+            stat_finds: false,
             transactions: None,
         }
     }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(value: &u32) -> bool {
-    *value == 0
 }
 
 impl ObjectSet {
@@ -239,6 +239,7 @@ impl ObjectSet {
             get_bytes: None,
             sync: ObjectSync::default(),
             stat_reads: false,
+            stat_finds: false,
             transactions: None,
             ..*self
         }
@@ -385,7 +386,7 @@ mod tests {
     #[test]
     fn what_older_versions_do_not_know_is_left_out_where_it_is_usual() {
         let text = serde_json::to_string(&ObjectSet::default()).unwrap();
-        for key in ["kind", "shared_folder", "stride", "get_bytes"] {
+        for key in ["kind", "shared_folder", "stride", "get_bytes", "stat_finds"] {
             assert!(!text.contains(key), "{key}: {text}");
         }
         let unusual = ObjectSet {
@@ -393,6 +394,7 @@ mod tests {
             shared_folder: true,
             stride: 3,
             get_bytes: Some(Bytes(0)),
+            stat_finds: true,
             names: NameForm::Mdtest,
             ..ObjectSet::default()
         };
@@ -417,6 +419,7 @@ mod tests {
             sync: ObjectSync::Data,
             transactions: Some(transactions(Some(5), Some(5))),
             stat_reads: true,
+            stat_finds: true,
             calls: ObjectCalls::Streams,
             read_block_bytes: Some(Bytes(1)),
             get_bytes: Some(Bytes(1)),

@@ -222,6 +222,31 @@ fn the_ranks_of_a_suite_of_files_are_those_of_the_job_and_nothing_is_left_but_th
 }
 
 #[test]
+fn the_phases_of_io500_are_those_of_all_ranks_of_the_job_and_nothing_is_left_but_the_record() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let words = "suite io500 -d . --bytes-easy 256k --transfer-easy 64k --segments-hard 5 --items 20 --no-verdict --out r";
+    let ended = run(folder.path(), 3, &words.split(' ').collect::<Vec<_>>());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.stdout.matches("[RESULT]").count(), 12, "rank 0 alone prints: {}", ended.stdout);
+    assert!(
+        ended.stdout.contains("\n3 rank(s) on 1 node(s); ") && ended.stdout.contains("[SCORE ] "),
+        "{}",
+        ended.stdout
+    );
+    let trials = events_of(&folder.path().join("r"), "trial_finished");
+    let expected = [4, 20, 5, 20, 20, 20, 4, 20, 5, 20, 20, 20, 20];
+    assert_eq!(trials.len(), expected.len());
+    for (trial, count) in trials.iter().zip(expected) {
+        let clients = trial["clients"].as_array().unwrap();
+        let done: Vec<u64> = clients.iter().map(|client| client["op_count"].as_u64().unwrap()).collect();
+        assert_eq!((done, trial["errors"].as_array().map(Vec::len)), (vec![count; 3], Some(0)), "{trial}");
+    }
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["r"]);
+}
+
+#[test]
 fn hosts_are_refused_with_where_to_name_them_by_ranks_and_by_one_rank_alone() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let words = ["check", ".", "--hosts", "a,b"];

@@ -270,7 +270,7 @@ fn whole(set: &ObjectSet, workload: &Workload) -> ObjectStep {
 
 /// Whether a set asks for what only the engine of files in folders does, and the one that does nothing.
 fn is_special(set: &ObjectSet) -> bool {
-    set.kind == ObjectKind::Folder || set.shared_folder || set.get_bytes.is_some()
+    set.kind == ObjectKind::Folder || set.shared_folder || set.get_bytes.is_some() || set.stat_finds
 }
 
 /// Fails where the engine of an assignment cannot do what its load is about.
@@ -282,7 +282,7 @@ fn serves(context: &ObjectPrepareContext<'_>, assignment: &Assignment) -> Result
         [EngineId::Objects, EngineId::Null].map(EngineId::name).contains(&capabilities.engine.as_str());
     if workload.objects.is_some_and(|set| is_special(&set)) && !is_known {
         let what = format!(
-            "the engine {} has no folders as objects, no folder for all clients, and reads objects as a whole",
+            "the engine {} has no folders as objects, no folder for all clients, reads objects as a whole, and finds none by name",
             capabilities.engine
         );
         return Err(EngineError::new(ErrorKind::Unsupported, "load", assignment.target().to_string())

@@ -38,6 +38,7 @@ impl StudyKeys {
             get_bytes: usual.get_bytes,
             sync: keys.sync.value.unwrap_or(usual.sync),
             stat_reads: keys.stat_reads.value.unwrap_or_default(),
+            stat_finds: usual.stat_finds,
             transactions,
         })
     }

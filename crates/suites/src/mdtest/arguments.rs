@@ -2,11 +2,10 @@
 
 use super::letters::RefusedLetters;
 use super::request::{ITERATIONS_MAX, MdtestPhase, RANKS_MAX, Request};
-use crate::arguments::CutArguments;
+use crate::arguments::{CutArguments, size};
 use crate::folder::FolderRun;
 use clap::Args;
 use narrows_model::Bytes;
-use narrows_model::quantity::parse_size;
 use narrows_model::typed::whole;
 use narrows_model::workload::{OBJECT_COUNT_MAX, ObjectKind};
 use narrows_study::Problem;
@@ -84,10 +83,6 @@ pub struct Arguments {
     refused: RefusedLetters,
     #[command(flatten)]
     cuts: CutArguments,
-}
-
-fn size(text: &str) -> Result<Bytes, String> {
-    parse_size(text).map_err(|error| error.to_string())
 }
 
 impl Arguments {

@@ -19,6 +19,7 @@ mod testing;
 
 pub use arguments::Arguments;
 pub(crate) use import::IMPORTER;
+pub(crate) use plan::workload as phase_workload;
 pub use request::{MdtestPhase, Request};
 
 use crate::SuiteStart;

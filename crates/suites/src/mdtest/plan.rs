@@ -52,16 +52,16 @@ impl MdtestPhase {
 fn cell(request: &Request, iteration: u32, test: &MdtestTest, target: &Target) -> Cell {
     let name = iteration_name(iteration);
     let of = TestPhase { test: &name, phase: test.name };
-    suite_cell(format!("{name}/{}", test.name), &of, target, workload(request, test))
+    suite_cell(format!("{name}/{}", test.name), &of, target, workload(request, test.kind, test.phase))
 }
 
-/// The load of a phase.
-fn workload(request: &Request, test: &MdtestTest) -> Workload {
-    let set = objects(request, test);
-    let is_shuffled = request.random && matches!(test.phase, MdtestPhase::Stat | MdtestPhase::Read);
+/// The load of a phase of items of one kind.
+pub(crate) fn workload(request: &Request, kind: ObjectKind, phase: MdtestPhase) -> Workload {
+    let set = objects(request, kind, phase);
+    let is_shuffled = request.random && matches!(phase, MdtestPhase::Stat | MdtestPhase::Read);
     Workload {
         engine: Some(EngineId::Objects),
-        op: test.phase.op(),
+        op: phase.op(),
         order: if is_shuffled { Order::Random } else { Order::Sequential },
         sync: if request.syncs_phase { SyncPolicy::AtEnd } else { SyncPolicy::None },
         block_bytes: if set.max_bytes.0 == 0 { UNUSED_BLOCK } else { set.max_bytes },
@@ -76,15 +76,15 @@ fn workload(request: &Request, test: &MdtestTest) -> Workload {
 }
 
 /// The items of a phase, and how it uses them.
-fn objects(request: &Request, test: &MdtestTest) -> ObjectSet {
-    let bytes = if test.kind == ObjectKind::File { request.write_bytes } else { Bytes(0) };
-    let writes = test.phase == MdtestPhase::Create && bytes.0 > 0;
-    let reads = (test.phase == MdtestPhase::Read).then_some(request.read_bytes);
+fn objects(request: &Request, kind: ObjectKind, phase: MdtestPhase) -> ObjectSet {
+    let bytes = if kind == ObjectKind::File { request.write_bytes } else { Bytes(0) };
+    let writes = phase == MdtestPhase::Create && bytes.0 > 0;
+    let reads = (phase == MdtestPhase::Read).then_some(request.read_bytes);
     ObjectSet {
         count: request.items,
-        kind: test.kind,
+        kind,
         shared_folder: !request.unique_folders,
-        stride: request.stride.saturating_mul(test.phase.shift_count()) % request.ranks().max(1),
+        stride: request.stride.saturating_mul(phase.shift_count()) % request.ranks().max(1),
         min_bytes: bytes,
         max_bytes: bytes,
         names: NameForm::Mdtest,

@@ -3,6 +3,7 @@
 use super::figures::{MdtestMeasurement, MdtestRow, rows};
 use super::request::{MdtestPhase, Request};
 use super::{MdtestTest, SHORT_S};
+use crate::creator::{Creator, cache_remarks};
 use narrows_analysis::BUSY_RATIO;
 use narrows_analysis::spread::ClientSpread;
 use narrows_model::quantity::{percent, seconds};
@@ -84,68 +85,16 @@ fn untimed(rows: &[MdtestRow<'_>], request: &Request) -> Option<String> {
     })
 }
 
-/// Where the item that a rank visits was created.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Creator {
-    Itself,
-    OwnHost,
-    OwnHostOfSome,
-    OtherHost,
-}
-
-impl Creator {
-    /// That of the items of a phase.
-    fn from_measurement(one: &MdtestMeasurement<'_>) -> Self {
-        let stride = one.cell.requested.objects.map_or(0, |set| set.stride) as usize;
-        let ranks = &one.cell.per_client;
-        if stride == 0 {
-            return Self::Itself;
-        }
-        let is_own = |(index, rank): (usize, &narrows_model::summary::ClientSummary)| {
-            ranks.get((index + stride) % ranks.len()).is_some_and(|creator| creator.host == rank.host)
-        };
-        match ranks.iter().enumerate().filter(|rank| is_own(*rank)).count() {
-            0 => Self::OtherHost,
-            count if count == ranks.len() => Self::OwnHost,
-            _ => Self::OwnHostOfSome,
-        }
-    }
-
-    /// What that means for the figures; `None` where nothing is to be said.
-    fn words(self) -> Option<&'static str> {
-        match self {
-            Self::Itself => Some(
-                "each rank visits what it has created itself, which its host may answer from its caches of names, attributes and \
-                 data without asking a server: -N 1 shifts the ranks, so that those of other hosts are asked for",
-            ),
-            Self::OwnHost => Some(
-                "the ranks are shifted, but those who created the items are on the same host and share its caches of names, \
-                 attributes and data: only ranks on several hosts (narrows-mpi) avoid that",
-            ),
-            Self::OwnHostOfSome => Some(
-                "some ranks visit what another rank of their host has created, and may be answered from its caches: give -N the \
-                 ranks of a host, or place them by turns",
-            ),
-            Self::OtherHost => None,
-        }
-    }
-}
-
 /// Lookups and reads that a cache may have served.
 fn from_caches(rows: &[MdtestRow<'_>], request: &Request) -> Vec<String> {
     let visits = |test: &MdtestTest| matches!(test.phase, MdtestPhase::Stat | MdtestPhase::Read);
-    let found: Vec<(&str, Creator)> = rows
-        .iter()
-        .filter(|row| request.creates() && visits(row.test))
-        .filter_map(|row| Some((row.test.title, Creator::from_measurement(row.measured.first()?))))
-        .collect();
-    let sentence = |creator: Creator| {
-        let titles: Vec<&str> =
-            found.iter().filter(|(_, other)| *other == creator).map(|(title, _)| *title).collect();
-        let words = creator.words().filter(|_| !titles.is_empty())?;
-        Some(format!("{}: {words}", titles.join(", ")))
+    let creator = |row: &MdtestRow<'_>| {
+        let cell = row.measured.first()?.cell;
+        let stride = cell.requested.objects.map_or(0, |set| set.stride);
+        Some((row.test.title, Creator::from_ranks(stride, &cell.per_client)))
     };
-    [Creator::Itself, Creator::OwnHost, Creator::OwnHostOfSome].into_iter().filter_map(sentence).collect()
+    let rows = rows.iter().filter(|row| request.creates() && visits(row.test));
+    cache_remarks(&rows.filter_map(creator).collect::<Vec<_>>(), "-N")
 }
 
 fn opened_only(request: &Request) -> Option<String> {

@@ -32,7 +32,7 @@ pub enum MdtestPhase {
 
 impl MdtestPhase {
     /// All of them, in their order.
-    pub(super) const ALL: [Self; 4] = [Self::Create, Self::Stat, Self::Read, Self::Remove];
+    pub(crate) const ALL: [Self; 4] = [Self::Create, Self::Stat, Self::Read, Self::Remove];
 
     /// Its letter.
     pub(super) fn letter(self) -> &'static str {

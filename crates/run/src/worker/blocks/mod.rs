@@ -26,6 +26,8 @@ pub(super) struct Blocks {
     family: BlockSequence,
     first_bytes: u64,
     grid_bytes: u64,
+    /// The client that the blocks belong to and how many clients share their file, block by block; `None` of other files.
+    interleave: Option<(u64, u64)>,
     random: Xoshiro256PlusPlus,
 }
 
@@ -63,7 +65,8 @@ impl WorkerPartition {
 
 /// Where the first block of a worker's part is.
 pub(crate) fn first_offset_bytes(assignment: &Assignment, worker_index: u32) -> u64 {
-    Blocks::new(assignment, worker_index).first_bytes
+    let blocks = Blocks::new(assignment, worker_index);
+    blocks.in_file(blocks.first_bytes)
 }
 
 impl Blocks {
@@ -97,11 +100,27 @@ impl Blocks {
             Order::Zipf { theta } => (BlockSequence::Zipf(Zipf::new(total, theta)), whole),
             Order::OneBlock => (BlockSequence::Walk(SequentialWalk::forward(grid_bytes, mixed)), own),
         };
-        Self { family, first_bytes: part.first_block * grid_bytes, grid_bytes, random }
+        let interleave = assignment.interleave();
+        Self { family, first_bytes: part.first_block * grid_bytes, grid_bytes, interleave, random }
     }
 
     /// The offset of the next request of `length_bytes` (at least 1, at most the grid's block).
     pub(super) fn next_offset_bytes(&mut self, length_bytes: u64) -> u64 {
+        let own_bytes = self.next_own_bytes(length_bytes);
+        self.in_file(own_bytes)
+    }
+
+    /// Where in its file an offset among the blocks of the client is.
+    #[inline]
+    fn in_file(&self, own_bytes: u64) -> u64 {
+        let Some((index, count)) = self.interleave else { return own_bytes };
+        let (block, within) = (own_bytes / self.grid_bytes, own_bytes % self.grid_bytes);
+        (block * count + index) * self.grid_bytes + within
+    }
+
+    /// The same among the blocks of the client, as if no other had any.
+    #[inline]
+    fn next_own_bytes(&mut self, length_bytes: u64) -> u64 {
         let random = &mut self.random;
         let block = match &mut self.family {
             BlockSequence::Walk(walk) => return self.first_bytes + walk.next(length_bytes),

@@ -46,6 +46,47 @@ fn visits(assignment: &Assignment, worker: u32, count: usize) -> Vec<u64> {
         .collect()
 }
 
+/// The assignment of one of `clients` of a file that narrows makes and that they share block by block.
+fn interleaved(order: Order, own_blocks: u64, (client, clients): (u32, u32), workers: u32) -> Assignment {
+    let mut shared = assignment(order, own_blocks, workers);
+    shared.cell.read_only = false;
+    (shared.cell.workload.clients, shared.client_index) = (clients, client);
+    shared.cell.workload.client_files.interleaved = true;
+    shared
+}
+
+#[test]
+fn clients_that_share_a_file_block_by_block_visit_each_of_its_blocks_once_together() {
+    for order in [Order::Sequential, Order::Backward, Order::Random] {
+        for (clients, workers, shift) in [(1, 1, 0), (3, 1, 0), (3, 1, 1), (4, 2, 3)] {
+            let mut all = Vec::new();
+            for (client, worker) in
+                (0..clients).flat_map(|client| (0..workers).map(move |worker| (client, worker)))
+            {
+                let mut shared = interleaved(order, 6, (client, clients), workers);
+                shared.cell.workload.client_files.shift = shift;
+                all.extend(visits(&shared, worker, 6 / workers as usize));
+            }
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..6 * u64::from(clients)), "{order:?} {clients} {workers} {shift}");
+        }
+    }
+}
+
+#[test]
+fn block_k_of_client_i_of_n_is_block_kn_plus_i_of_the_file_also_in_blocks_that_are_no_power_of_two() {
+    let mut shared = interleaved(Order::Sequential, 4, (1, 3), 1);
+    assert_eq!(visits(&shared, 0, 5), [1, 4, 7, 10, 1]);
+    assert_eq!(first_offset_bytes(&shared, 0), BLOCK);
+    shared.cell.workload.client_files.shift = 1;
+    assert_eq!(visits(&shared, 0, 4), [2, 5, 8, 11]);
+    shared.cell.workload.block_bytes = Bytes(47_008);
+    shared.object_bytes = Bytes(4 * 47_008);
+    let mut blocks = Blocks::new(&shared, 0);
+    let offsets: Vec<u64> = (0..4).map(|_| blocks.next_offset_bytes(47_008)).collect();
+    assert_eq!(offsets, [2, 5, 8, 11].map(|block| block * 47_008));
+}
+
 #[test]
 fn clients_that_share_a_file_visit_its_blocks_once_together() {
     for order in [Order::Sequential, Order::Backward, Order::Random] {

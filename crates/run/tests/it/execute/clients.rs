@@ -1,6 +1,8 @@
 //! Clients: as processes or not, and each at its own target.
 
 use super::*;
+use narrows_model::EngineId;
+use narrows_model::workload::ClientFiles;
 
 #[test]
 fn a_client_that_is_alone_is_a_process_only_where_that_is_asked_for() {
@@ -41,6 +43,50 @@ impl Coordinator for InTurn {
         }
         Ok(outputs)
     }
+}
+
+#[test]
+fn clients_share_a_file_block_by_block_and_read_what_others_have_written() {
+    const BLOCK: u64 = 47_008;
+    let (folder, stop) = (folder(), StopFlag::default());
+    let load = |op, interleaved, shift| {
+        let workload = Workload {
+            engine: Some(EngineId::Psync),
+            op,
+            block_bytes: Bytes(BLOCK),
+            clients: 3,
+            client_files: ClientFiles { interleaved, shift },
+            prefill: Prefill::Nothing,
+            ..Workload::default()
+        };
+        let mut cell = cell(folder.path().to_str().unwrap(), workload, true);
+        cell.id.0 = format!("{op} {interleaved}");
+        cell.workload.file_bytes = Bytes(5 * BLOCK);
+        (cell.stop.bytes_max, cell.stop.ops_max) = (None, Some(15));
+        cell
+    };
+    let cells = vec![
+        load(Op::Write, false, 0),
+        load(Op::Write, true, 0),
+        load(Op::Read, false, 1),
+        load(Op::Read, true, 2),
+    ];
+    let (mut events, mut site) = (Vec::new(), site(&stop));
+    site.coordinator = Box::new(InTurn);
+    let output = execute(&plan(cells), Nanos(0), &mut site, None, &mut events).unwrap();
+    assert_eq!(output.done_count, 4, "{output:?}");
+    for trial in trials(&events) {
+        assert_eq!((trial.bytes.0, trial.op_count), (15 * BLOCK, 15), "{}", trial.cell);
+        assert!(trial.errors.is_empty() && trial.clients.iter().all(|client| client.op_count == 5));
+    }
+    let content = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    for (name, blocks) in [("data-0", 5), ("data-1", 5), ("data-2", 5), ("data-shared", 15)] {
+        let content = content(name);
+        let written = content.chunks(47_008).filter(|block| block.iter().any(|byte| *byte != 0)).count();
+        assert_eq!((content.len() as u64, written), (blocks as u64 * BLOCK, blocks), "{name} has no holes");
+    }
+    assert!(clean_up(&mut site).is_empty());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
