@@ -4,15 +4,13 @@
 //! the first of their sectors on: those that are within it belong to it. One that was requeued is at the device from its last issue
 //! on. What has no partner is counted or left out, never guessed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use narrows_model::counters::{BlockTimes, RequestTimes};
 use narrows_model::units::Nanos;
 
 use super::event::{BlockEvent, BlockRequestKind, Step};
 
-/// Flushes at one device at a time: one of each hardware queue.
-const FLUSHES_MAX: usize = 1024;
 /// More requests than the queues of any machine have: a bound for what never completes.
 const PENDING_MAX: usize = if cfg!(test) { 256 } else { 65_536 };
 
@@ -41,10 +39,14 @@ struct IssuedRequest {
     end_sector: u64,
 }
 
-/// Flushes of one device, which have no sector by which they could be distinguished: the first issued is the first completed.
-#[derive(Debug, Clone, Default)]
+/// Flushes of one device, which have no sector by which they could be distinguished.
+#[derive(Debug, Clone, Copy, Default)]
 struct FlushState {
-    issued: VecDeque<IssuedRequest>,
+    /// The flush that the device has.
+    issued: Option<IssuedRequest>,
+    /// Another one was issued before its completion was seen: either was missed, or several hardware queues have one each. Which
+    /// of them completes next is not known.
+    is_ambiguous: bool,
     /// When the first of those came that wait for the next flush.
     wanted_ns: Option<u64>,
     /// When the device completed the last one.
@@ -85,7 +87,7 @@ impl RequestPairing {
     pub(super) fn forget_pending(&mut self) {
         self.queued.clear();
         self.issued.clear();
-        self.flushes.fill_with(FlushState::default);
+        self.flushes.fill(FlushState::default());
     }
 
     /// Takes one event; events come in the order of time.
@@ -129,22 +131,16 @@ impl RequestPairing {
         match event.step {
             Step::Queued => {}
             Step::Issued => {
-                let request = IssuedRequest {
-                    queued_ns: flush.wanted_ns.take(),
-                    issued_ns: event.at_ns,
-                    end_sector: 0,
-                };
-                flush.issued.push_back(request);
-                if flush.issued.len() > FLUSHES_MAX {
-                    flush.issued.clear();
-                }
+                flush.is_ambiguous = flush.issued.is_some();
+                let queued_ns = flush.wanted_ns.take();
+                flush.issued = Some(IssuedRequest { queued_ns, issued_ns: event.at_ns, end_sector: 0 });
             }
             Step::Requeued => {
-                flush.wanted_ns = flush.issued.pop_back().and_then(|request| request.queued_ns);
+                flush.wanted_ns = flush.issued.take().and_then(|request| request.queued_ns);
             }
             Step::Completed => {
                 flush.completed_ns = event.at_ns;
-                match flush.issued.pop_front() {
+                match flush.issued.take().filter(|_| !flush.is_ambiguous) {
                     Some(request) => add(&mut sums.flush, &request, event.at_ns),
                     None => sums.unpaired_count += 1,
                 }
@@ -340,18 +336,27 @@ mod tests {
     }
 
     #[test]
-    fn flushes_of_several_hardware_queues_end_in_the_order_of_their_issue() {
+    fn a_flush_that_was_requeued_is_at_the_device_from_its_last_issue_on() {
         let sums = paired(&[
             event(90, Queued, FlushWait, 0, 0),
             event(100, Issued, Flush, 0, 0),
             event(110, Requeued, Flush, 0, 0),
             event(120, Issued, Flush, 0, 0),
-            event(130, Issued, Flush, 0, 0),
             event(220, Completed, Flush, u64::MAX, 0),
-            event(230, Completed, Flush, u64::MAX, 0),
-            event(240, Completed, Flush, u64::MAX, 0),
         ]);
-        assert_eq!((figures(sums.flush), sums.unpaired_count), ([2, 200, 1, 30], 1));
+        assert_eq!((figures(sums.flush), sums.unpaired_count), ([1, 100, 1, 30], 0));
+    }
+
+    #[test]
+    fn a_completion_that_was_missed_costs_the_next_flush_and_no_more() {
+        let sums = paired(&[
+            event(100, Issued, Flush, 0, 0),
+            event(200, Issued, Flush, 0, 0),
+            event(230, Completed, Flush, u64::MAX, 0),
+            event(300, Issued, Flush, 0, 0),
+            event(340, Completed, Flush, u64::MAX, 0),
+        ]);
+        assert_eq!((figures(sums.flush), sums.unpaired_count), ([1, 40, 0, 0], 1));
     }
 
     #[test]
