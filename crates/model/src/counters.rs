@@ -2,9 +2,11 @@
 //!
 //! Read by `probe`; differences are taken by `analysis`.
 
+mod block_trace;
 mod combine;
 mod merge;
 
+pub use block_trace::{BlockTimes, BlockTrace, RequestTimes};
 pub use combine::Combine;
 pub use merge::{CountedMachine, merge_samples};
 
@@ -71,6 +73,10 @@ pub struct CounterSample {
     pub cgroup_cpu: Option<CgroupCpu>,
     /// Block devices under the path, or all of them where the path's are not known.
     pub disks: Vec<DiskCounters>,
+    /// How long requests were in the queues of these devices and at the devices; `None` where it was not asked for, as of a path
+    /// without a device on this machine, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_trace: Option<BlockTrace>,
     /// Network interfaces.
     pub nics: Vec<NicCounters>,
     /// TCP connections of the load, summed, or those by which the kernel or a daemon reaches the server of its files; `None`
@@ -114,6 +120,7 @@ impl CounterSample {
             ring_cpu: None,
             cgroup_cpu: None,
             disks: Vec::new(),
+            block_trace: None,
             nics: Vec::new(),
             tcp: None,
             memory: None,

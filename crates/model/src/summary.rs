@@ -336,6 +336,10 @@ pub struct CellSummary {
     pub retransmit_count: Option<u64>,
     /// Busy share of the busiest device under the path; `None` where unknown.
     pub device_busy_ratio: Option<f64>,
+    /// How long requests were in the queues of the devices under the path and at the devices, or why that is not known; `None`
+    /// where no request reached a device of this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_trace: Option<crate::counters::BlockTrace>,
     /// Share of the application's bytes that a cache served; `None` where unknown.
     pub cache_served_ratio: Option<f64>,
     /// Codes of what must be known to read the figures.

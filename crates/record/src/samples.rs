@@ -1,8 +1,8 @@
 //! Small values of every kind for tests.
 
 use narrows_model::counters::{
-    CounterOrigin, CounterSample, DaemonCounters, ForeignCpu, ForeignDeviceProgram, ForeignMemoryProgram,
-    ForeignProgram, PressureTimes, ThreadTimes,
+    BlockTimes, BlockTrace, CounterOrigin, CounterSample, DaemonCounters, ForeignCpu, ForeignDeviceProgram,
+    ForeignMemoryProgram, ForeignProgram, PressureTimes, RequestTimes, ThreadTimes,
 };
 use narrows_model::event::{EndReason, Phase};
 use narrows_model::inventory::{HostFacts, Inventory};
@@ -120,6 +120,7 @@ pub(crate) fn counters() -> CounterSample {
         process_cpu: None,
         cgroup_cpu: None,
         disks: vec![],
+        block_trace: Some(block_trace()),
         nics: vec![],
         tcp: None,
         memory: None,
@@ -160,15 +161,34 @@ pub(crate) fn counters() -> CounterSample {
     }
 }
 
+/// Requests of a device, and a reason why others were not traced.
+fn block_trace() -> BlockTrace {
+    let read = RequestTimes { served_count: 2, device_ns: Nanos(9), queued_count: 1, queue_ns: Nanos(4) };
+    BlockTrace {
+        devices: vec![BlockTimes { read, ..BlockTimes::of_device("sda\u{1b}[2J\n") }],
+        lost_count: 3,
+        missing_reason: Some("a\u{1b}[2J\n".into()),
+    }
+}
+
 #[test]
 fn what_earlier_versions_did_not_count_is_unknown_in_their_records() {
     let mut sample = serde_json::to_value(counters()).unwrap();
-    for key in ["threads", "foreign_cpu", "nfs_mounts", "memory_pressure", "group_memory_pressure", "daemon"]
-    {
+    let keys = [
+        "block_trace",
+        "threads",
+        "foreign_cpu",
+        "nfs_mounts",
+        "memory_pressure",
+        "group_memory_pressure",
+        "daemon",
+    ];
+    for key in keys {
         sample.as_object_mut().unwrap().remove(key).unwrap();
     }
     let earlier: CounterSample = serde_json::from_value(sample).unwrap();
     let expected = CounterSample {
+        block_trace: None,
         threads: None,
         foreign_cpu: None,
         nfs_mounts: vec![],

@@ -1,5 +1,6 @@
 //! The counters of the client's role, from `probe`.
 
+use crate::block_tracing::BlockTracing;
 use crate::link::CounterSource;
 use crate::path_connections::{PathConnections, PathPeers};
 use narrows_model::{CounterSample, Nanos, Role};
@@ -14,6 +15,7 @@ pub struct ClientCounters {
     nfs_mounts: Vec<String>,
     daemon: Option<u32>,
     connections: Option<PathConnections>,
+    block_tracing: Option<BlockTracing>,
     child_pids: Vec<u32>,
     reader: CounterReader,
 }
@@ -30,6 +32,7 @@ impl ClientCounters {
             nfs_mounts: Vec::new(),
             daemon: None,
             connections: None,
+            block_tracing: None,
             child_pids: Vec::new(),
             reader,
         }
@@ -54,6 +57,14 @@ impl ClientCounters {
     pub fn with_connections(self, peers: &PathPeers) -> Self {
         Self { connections: peers.open(), ..self }
     }
+
+    /// The same counters, and the times of the requests of its block devices, where the kernel and the rights of the user allow
+    /// to trace them; without any device of its own nothing is traced.
+    #[must_use]
+    pub fn with_block_tracing(self) -> Self {
+        let block_tracing = (!self.devices.is_empty()).then(|| BlockTracing::start(&self.devices));
+        Self { block_tracing, ..self }
+    }
 }
 
 fn open(devices: &[String], path_pids: Option<&Vec<u32>>, child_pids: &[u32]) -> CounterReader {
@@ -72,7 +83,8 @@ impl CounterSource for ClientCounters {
             self.reader = reader.with_daemon(&Root::system(), self.daemon);
         }
         let tcp = self.connections.as_mut().and_then(|connections| connections.read(at_ns));
-        Some(CounterSample { tcp, ..self.reader.read(at_ns.0) })
+        let block_trace = self.block_tracing.as_ref().map(BlockTracing::read);
+        Some(CounterSample { tcp, block_trace, ..self.reader.read(at_ns.0) })
     }
 }
 

@@ -6,6 +6,7 @@
 #![deny(unsafe_code)]
 
 pub mod assignment;
+mod block_tracing;
 mod caches;
 mod client_counters;
 pub mod client_process;

@@ -156,6 +156,7 @@ impl LedgerReader<'_> {
             process_cpu: Some(process_cpu(ledger, role)),
             cgroup_cpu: self.cgroup_cpu(ledger, role, here_ns),
             disks: if has_disk { vec![self.disk(ledger, at_ns)] } else { Vec::new() },
+            block_trace: None,
             nics: self.nics(ledger, role),
             tcp: (self.connection_count > 0).then(|| self.tcp(ledger, role, at_ns)),
             memory: Some(self.memory(role)),

@@ -31,5 +31,7 @@ pub mod tcp_diag;
 pub mod tcp_info;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod trace_folder;
+pub mod tracepoint;
 
 pub use error::{Error, ErrorKind, Result, SysErrno};

@@ -3,8 +3,8 @@
 //! Differences only; what they mean for a CPU or a path is decided in `summary`, how fields combine in `model`.
 
 use narrows_model::counters::{
-    CgroupCpu, Combine, CounterOrigin, DaemonCounters, DiskCounters, ForeignCpu, HostCpu, NicCounters,
-    PressureTimes, ProcessCpu, RingCpu, TcpCounters, ThreadTimes, WorkerCounters,
+    BlockTrace, CgroupCpu, Combine, CounterOrigin, DaemonCounters, DiskCounters, ForeignCpu, HostCpu,
+    NicCounters, PressureTimes, ProcessCpu, RingCpu, TcpCounters, ThreadTimes, WorkerCounters,
 };
 use narrows_model::nfs_mount::NfsMountCounters;
 use narrows_model::trial::CounterPair;
@@ -33,6 +33,8 @@ pub(crate) struct RoleDelta {
     /// The control group's path below its hierarchy.
     pub group_path: Option<String>,
     pub disks: Vec<DiskCounters>,
+    /// How long requests were in the queues of devices and at the devices.
+    pub block_trace: Option<BlockTrace>,
     pub tcp: Option<TcpDelta>,
     /// What each interface of the machine but loopback transferred, headers and others' traffic included.
     pub nics: Vec<NicCounters>,
@@ -65,6 +67,7 @@ impl RoleDelta {
             cgroup: difference(before.cgroup_cpu.as_ref(), after.cgroup_cpu.as_ref()),
             group_path: after.cgroup_cpu.as_ref().map(|group| group.path.clone()),
             disks: after.disks.iter().filter_map(|after| disk(&before.disks, after)).collect(),
+            block_trace: difference(before.block_trace.as_ref(), after.block_trace.as_ref()),
             tcp: after.tcp.as_ref().map(|after| tcp(before.tcp.as_ref(), after)),
             nics: nics(&before.nics, &after.nics),
             workers: after.workers.map(|after| after.since(&before.workers.unwrap_or_default())),
@@ -97,6 +100,7 @@ impl RoleDelta {
         add(&mut self.memory_pressure, more.memory_pressure.as_ref());
         add(&mut self.group_memory_pressure, more.group_memory_pressure.as_ref());
         add(&mut self.daemon, more.daemon.as_ref());
+        add(&mut self.block_trace, more.block_trace.as_ref());
         match (&mut self.tcp, &more.tcp) {
             (Some(sum), Some(more)) => {
                 sum.elapsed = sum.elapsed.saturating_add(more.elapsed);

@@ -96,6 +96,7 @@ mod tests {
             cpu_wait_ratio: Some(0.0),
             throttled_ratio: None,
             device_ratio: Some(0.9),
+            queue_ratio: None,
             flush_ratio: None,
             network_ratio: None,
             other_ratio: 0.0,

@@ -8,6 +8,7 @@ use crate::text;
 use crate::thresholds::{INFERRED_CONFIDENCE, LARGE_PART_RATIO, MOSTLY_EXPLAINED_RATIO};
 use crate::view::SummaryView;
 use narrows_model::Segment;
+use narrows_model::counters::BlockTrace;
 use narrows_model::summary::CellSummary;
 
 /// The rule.
@@ -89,8 +90,23 @@ fn verdict(cell: &CellSummary, part: &TimePart, stance: Stance) -> SegmentVerdic
             let text = format!("{}: {}", cell.id, shares::daemon_text(daemon));
             verdict.with_evidence(text, "time of the daemon's threads (schedstat)", "top -H -p PID")
         }
-        None => verdict,
+        None => with_queue(cell, part, verdict),
     }
+}
+
+/// Adds to the device's part how much of it requests waited in the block layer's queue, where that is a large part: a device that
+/// is busy makes them wait, so that the part is the device's still.
+fn with_queue(cell: &CellSummary, part: &TimePart, verdict: SegmentVerdict) -> SegmentVerdict {
+    let is_device = part.segment.is_within(Segment::Device);
+    let queued = cell.block_trace.as_ref().filter(|_| is_device).and_then(BlockTrace::queue_share_ratio);
+    let Some(queued) = queued.filter(|queued| *queued >= LARGE_PART_RATIO) else { return verdict };
+    let text = format!(
+        "{}: of that time requests waited {} in the block layer's queue, before the device had them",
+        cell.id,
+        text::percent(queued)
+    );
+    let counter = "tracepoints block_io_start, block_rq_issue and block_rq_complete";
+    verdict.with_evidence(text, counter, "biolatency -Q; biolatency")
 }
 
 #[cfg(test)]
@@ -152,6 +168,29 @@ mod tests {
         assert!(limiting[0].evidence[0].text.contains("55 % of the time"), "{:?}", limiting[0]);
         let gain = limiting[1].relief_gain_ratio.unwrap();
         assert!((gain - 1.0 / (1.0 - 0.36)).abs() < 1e-6, "{gain}");
+    }
+
+    #[test]
+    fn a_long_wait_in_the_block_layers_queue_is_the_busy_devices_and_is_said() {
+        use narrows_model::counters::{BlockTimes, RequestTimes};
+        use narrows_model::units::Nanos;
+        let traced = |queue_ns: u64| {
+            let read = RequestTimes {
+                served_count: 2,
+                device_ns: Nanos(40),
+                queued_count: 2,
+                queue_ns: Nanos(queue_ns),
+            };
+            let device = BlockTimes { read, ..BlockTimes::of_device("sda") };
+            let trace = BlockTrace { devices: vec![device], ..BlockTrace::default() };
+            let summary = machine(0.1, Some(0.85), |cell| cell.block_trace = Some(trace.clone()));
+            assert_eq!(named(&summary, "bulk"), [Segment::Device], "{:#?}", summary.diagnosis.limiting);
+            summary.diagnosis.limiting[0]
+                .evidence
+                .iter()
+                .any(|entry| entry.text.contains("waited 60 % in the block layer's queue"))
+        };
+        assert!(traced(60) && !traced(4));
     }
 
     #[test]

@@ -144,7 +144,7 @@ fn add_device(sum: &mut DiskCounters, more: &DiskCounters) {
 }
 
 /// Whether requests of this cut are meant to reach a device.
-fn reaches_device(cut: Cut, target: &Target) -> bool {
+pub(super) fn reaches_device(cut: Cut, target: &Target) -> bool {
     match cut {
         Cut::PageCache | Cut::ServerStorage | Cut::LocalDevice => true,
         Cut::Path | Cut::DirectPath | Cut::MoreConnections | Cut::EarlyPath | Cut::ChangedPath => !matches!(

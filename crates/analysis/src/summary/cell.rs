@@ -2,8 +2,8 @@
 
 use super::mixture::Search;
 use super::{
-    Machines, bytes, clients, commit, connection, cpu, exported, flagging, foreign, foreign_transfers, load,
-    mixture, protocol, quality, rates, repeat, service, stalls, time_shares,
+    Machines, block_trace, bytes, clients, commit, connection, cpu, exported, flagging, foreign,
+    foreign_transfers, load, mixture, protocol, quality, rates, repeat, service, stalls, time_shares,
 };
 use crate::collect::CellData;
 use crate::facts::flags::{COUNT_NOT_REACHED, WIRE_BY_INTERFACES};
@@ -25,8 +25,7 @@ pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, sea
 fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search) -> CellSummary {
     let (rates, traffic) = (rates::rates(data), bytes::traffic(data, machines));
     let (windows, response, workload) = (quality::windows(data), data.response.whole(), &data.cell.workload);
-    let (rate_bytes_per_s, ops_per_s) = delivered(data, &rates, &traffic);
-    let (steadiness, rpc) = (quality::steadiness(data, &windows), data.rpc.clone().unwrap_or_default());
+    let ((rate, ops), steadiness) = (delivered(data, &rates, &traffic), quality::steadiness(data, &windows));
     CellSummary {
         id: data.cell.id.0.clone(),
         suite: plan.suite.as_ref().map(|suite| suite.name.clone()),
@@ -48,9 +47,9 @@ fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search
         requested: workload.clone(),
         effective: data.effective.clone(),
         elapsed_s: rates.elapsed,
-        rate_bytes_per_s,
-        ops_per_s,
-        interval: rate_bytes_per_s.and_then(|rate| quality::interval(data, rate.0, &windows, plan.seed)),
+        rate_bytes_per_s: rate,
+        ops_per_s: ops,
+        interval: rate.and_then(|rate| quality::interval(data, rate.0, &windows, plan.seed)),
         warm_up: quality::warm_up(&windows),
         steady: steadiness.as_ref().map(quality::is_steady),
         steadiness,
@@ -69,8 +68,8 @@ fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search
         errors: data.errors.clone(),
         verification: data.verification.clone(),
         protocol_events: data.rpc.as_ref().map(|rpc| rpc.events),
-        protocol: rpc.procedures,
-        protocol_phases: rpc.phases,
+        protocol: data.rpc.as_ref().map(|rpc| rpc.procedures.clone()).unwrap_or_default(),
+        protocol_phases: data.rpc.as_ref().map(|rpc| rpc.phases.clone()).unwrap_or_default(),
         nfs_mounts: nfs_mounts(data),
         round_trip_count: None,
         message_count: None,
@@ -87,6 +86,7 @@ fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search
         rtt_min_ns: connection::round_trip(data),
         retransmit_count: retransmit_count(data),
         device_busy_ratio: device_busy_ratio(data, machines, &traffic),
+        block_trace: block_trace::of_cell(data),
         cache_served_ratio: traffic.cache_served_ratio,
         flags: Vec::new(),
         limiting: None,

@@ -5,6 +5,7 @@
 
 mod again;
 mod binding;
+mod block_trace;
 mod bytes;
 mod cell;
 mod clients;

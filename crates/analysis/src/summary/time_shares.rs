@@ -6,7 +6,7 @@
 use super::{DEVICE_FLUSH_S, Machines, bytes};
 use crate::collect::CellData;
 use crate::facts::{TravelTime, time_per_op_s};
-use narrows_model::counters::Role;
+use narrows_model::counters::{BlockTrace, Role};
 use narrows_model::summary::{CellSummary, RoleCpu, TimeShares};
 use narrows_model::units::ratio;
 use narrows_model::{Nanos, Site, Target};
@@ -30,6 +30,7 @@ pub(super) fn of_cell(cell: &CellSummary) -> Option<TimeShares> {
     let network_ratio = take(travel_s.and_then(|travel_s| ratio(travel_s, time_per_op_s(cell)?)));
     let flush_s = cell.metrics.iter().find(|metric| metric.id == DEVICE_FLUSH_S).map(|metric| metric.value);
     let flushing = flush_s.and_then(|flush_s| ratio(flush_s, window_s));
+    let queued = cell.block_trace.as_ref().and_then(BlockTrace::queue_share_ratio);
     Some(TimeShares {
         cpu_user_ratio: user,
         cpu_kernel_ratio: on_cpu - user,
@@ -37,6 +38,7 @@ pub(super) fn of_cell(cell: &CellSummary) -> Option<TimeShares> {
         throttled_ratio,
         device_ratio,
         flush_ratio: flushing.zip(device_ratio).map(|(flushing, device)| flushing.min(device)),
+        queue_ratio: queued.zip(device_ratio).map(|(queued, device)| queued * device),
         network_ratio,
         other_ratio: blocked,
     })
@@ -70,6 +72,7 @@ pub(super) fn of_server(data: &CellData, machines: &Machines<'_>) -> Option<Time
         throttled_ratio: None,
         device_ratio,
         flush_ratio: flushing.zip(device_ratio).map(|(flushing, device)| flushing.min(device)),
+        queue_ratio: None,
         network_ratio: None,
         other_ratio: left,
     })

@@ -248,6 +248,7 @@ impl RunExecutor<'_> {
                 servers_of_kernel: servers_of_mounts(self.spec.inventory),
                 daemon_pid: daemon,
             })
+            .with_block_tracing()
     }
 
     /// Starts clients as ranks of a job, on hosts that were named, or on this machine.

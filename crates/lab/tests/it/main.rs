@@ -8,6 +8,7 @@
 )]
 
 mod block_devices;
+mod block_trace;
 mod bonnie_counts;
 mod cleanup;
 mod device_claims;

@@ -4,8 +4,8 @@
 //! that is counted. Which is which is in the table below; a field that is missing there does not compile.
 
 use super::{
-    CgroupCpu, DaemonCounters, DiskCounters, ForeignCpu, HostCpu, MemoryCounters, NicCounters, PressureTimes,
-    ProcessCpu, RingCpu, TcpCounters, ThreadTimes, WorkerCounters,
+    BlockTimes, BlockTrace, CgroupCpu, DaemonCounters, DiskCounters, ForeignCpu, HostCpu, MemoryCounters,
+    NicCounters, PressureTimes, ProcessCpu, RequestTimes, RingCpu, TcpCounters, ThreadTimes, WorkerCounters,
 };
 use crate::{Bytes, Nanos};
 
@@ -136,6 +136,26 @@ combine!(
     beside daemon_beside
 );
 
+combine!(RequestTimes: grows [served_count, device_ns, queued_count, queue_ns], levels [], facts []);
+combine!(
+    BlockTimes: grows [unpaired_count], levels [], facts [name, read, write, flush],
+    since requests_since,
+    interval more_requests,
+    beside more_requests
+);
+
+fn requests_since(difference: &mut BlockTimes, before: &BlockTimes) {
+    difference.read = difference.read.since(&before.read);
+    difference.write = difference.write.since(&before.write);
+    difference.flush = difference.flush.since(&before.flush);
+}
+
+fn more_requests(sum: &mut BlockTimes, more: &BlockTimes) {
+    sum.read.add_interval(&more.read);
+    sum.write.add_interval(&more.write);
+    sum.flush.add_interval(&more.flush);
+}
+
 fn daemon_since(difference: &mut DaemonCounters, before: &DaemonCounters) {
     difference.threads = difference.threads.since(&before.threads);
 }
@@ -224,6 +244,40 @@ fn mean_of_connections(sum: &mut TcpCounters, more: &TcpCounters) {
     least_round_trip(sum, more);
 }
 
+/// Applies `combine` to each pair of devices with one name; devices that only one side has stay as they are.
+fn each_device(sum: &mut BlockTrace, more: &BlockTrace, combine: fn(&mut BlockTimes, &BlockTimes)) {
+    for one in &more.devices {
+        match sum.devices.iter_mut().find(|known| known.name == one.name) {
+            Some(known) => combine(known, one),
+            None => sum.devices.push(one.clone()),
+        }
+    }
+    sum.lost_count = sum.lost_count.saturating_add(more.lost_count);
+    sum.missing_reason = sum.missing_reason.take().or_else(|| more.missing_reason.clone());
+}
+
+impl Combine for BlockTrace {
+    fn since(&self, before: &Self) -> Self {
+        let since = |after: &BlockTimes| {
+            let known = before.devices.iter().find(|known| known.name == after.name);
+            known.map_or_else(|| after.clone(), |known| after.since(known))
+        };
+        Self {
+            devices: self.devices.iter().map(since).collect(),
+            lost_count: self.lost_count.saturating_sub(before.lost_count),
+            missing_reason: self.missing_reason.clone(),
+        }
+    }
+
+    fn add_interval(&mut self, more: &Self) {
+        each_device(self, more, BlockTimes::add_interval);
+    }
+
+    fn add_beside(&mut self, more: &Self) {
+        each_device(self, more, BlockTimes::add_beside);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,5 +311,34 @@ mod tests {
         let mut sum = of(1, 100, 0);
         sum.add_beside(&of(3, 20, 7));
         assert_eq!(sum, of(4, 40, 7));
+    }
+
+    fn times(served_count: u64, device_ns: u64) -> RequestTimes {
+        RequestTimes { served_count, device_ns: Nanos(device_ns), ..RequestTimes::default() }
+    }
+
+    fn traced(name: &str, served_count: u64, device_ns: u64) -> BlockTrace {
+        let device = BlockTimes { read: times(served_count, device_ns), ..BlockTimes::of_device(name) };
+        BlockTrace { devices: vec![device], lost_count: served_count, missing_reason: None }
+    }
+
+    #[test]
+    fn readings_are_subtracted_and_intervals_added_device_by_device() {
+        let mut sum = traced("sda", 7, 700).since(&traced("sda", 3, 100));
+        assert_eq!(sum, traced("sda", 4, 600));
+        assert_eq!(sum.devices[0].read.device_mean_ns(), Some(Nanos(150)));
+        assert_eq!(sum.devices[0].read.queue_mean_ns(), None);
+        sum.add_interval(&traced("sda", 1, 50));
+        assert_eq!((sum.devices[0].read, sum.lost_count), (times(5, 650), 5));
+        sum.add_interval(&traced("sdb", 2, 9));
+        assert_eq!(sum.devices.len(), 2);
+        assert_eq!(sum.devices[1].served_count(), 2);
+    }
+
+    #[test]
+    fn the_reason_of_one_interval_is_kept() {
+        let mut sum = traced("sda", 1, 1);
+        sum.add_interval(&BlockTrace::missing("no right"));
+        assert_eq!(sum.missing_reason.as_deref(), Some("no right"));
     }
 }

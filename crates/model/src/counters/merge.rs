@@ -40,6 +40,8 @@ pub fn merge_samples(machines: &[CountedMachine], samples: Vec<CounterSample>) -
         ring_cpu: sum(samples.iter().map(|sample| sample.ring_cpu)),
         cgroup_cpu: groups(&samples),
         disks: disks(machines, &own),
+        // A server does not trace its devices.
+        block_trace: None,
         nics: samples.iter().flat_map(|sample| &sample.nics).fold(Vec::new(), add_nic),
         tcp: sum(samples.iter().map(|sample| sample.tcp.clone())),
         memory: sum(per_machine.iter().map(|sample| sample.memory)),
@@ -135,6 +137,7 @@ mod tests {
             process_cpu: Some(ProcessCpu { user_ns: Nanos(user_ns), system_ns: Nanos(0) }),
             cgroup_cpu: None,
             disks,
+            block_trace: None,
             nics: Vec::new(),
             tcp: Some(TcpCounters { connection_count: 1, acked_bytes: Bytes(5), ..TcpCounters::default() }),
             memory: None,

@@ -21,6 +21,10 @@ pub struct TimeShares {
     pub device_ratio: Option<f64>,
     /// The part of `device_ratio` in which the device made written data durable (flushes).
     pub flush_ratio: Option<f64>,
+    /// The part of `device_ratio` in which requests waited in the block layer's queue before the device had them, as far as the
+    /// kernel's tracepoints could be recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_ratio: Option<f64>,
     /// Blocked for a round trip on the load's connections.
     pub network_ratio: Option<f64>,
     /// All other time: servers, daemons, locks, and what was not measured.

@@ -138,8 +138,8 @@ impl CounterReader {
     /// All counters now, stamped `at_ns`.
     ///
     /// # Shape
-    /// What could not be read is `None` or empty, and listed by [`CounterReader::unknown`]. `tcp` is always `None`: the
-    /// caller knows the sockets. Process CPU never decreases, even when a process ends. Host CPU is the whole machine's,
+    /// What could not be read is `None` or empty, and listed by [`CounterReader::unknown`]. `tcp` and `block_trace` are always
+    /// `None`: the caller knows the sockets, and traces by itself. Process CPU never decreases, even when a process ends. Host CPU is the whole machine's,
     /// even when read inside a control group or a container; its idle and iowait can decrease by a tick. The control
     /// group at the root of a hierarchy is the whole machine too. Interfaces are those of this process's network
     /// namespace.
@@ -162,6 +162,7 @@ impl CounterReader {
                 self.unknown.note("control group", outcome)
             }),
             disks: self.disks_now(),
+            block_trace: None,
             nics: self
                 .parsed("network interfaces", |reader| reader.nics.as_ref(), net_dev::parse)
                 .unwrap_or_default(),

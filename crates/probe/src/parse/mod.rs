@@ -14,6 +14,7 @@ pub(crate) mod net_dev;
 pub(crate) mod pid_io;
 pub(crate) mod pid_stat;
 pub(crate) mod proc_stat;
+pub(crate) mod trace_format;
 
 #[cfg(test)]
 mod tests;

@@ -32,6 +32,8 @@ fn feed_all(bytes: &[u8]) {
     let _ = block::throttle_v1(bytes);
     let _ = block::throttle_v2(bytes);
     let _ = cpu_list::count(bytes);
+    let _ = cpu_list::numbers(bytes);
+    let _ = trace_format::parse(bytes);
     let _ = cpuinfo::parse(bytes);
     let _ = mountstats::parse(bytes);
     let _ = cgroup::parse(bytes);
@@ -125,6 +127,10 @@ fn a_cpu_list_counts_ranges_and_single_numbers() {
     assert_eq!(cpu_list::count(b"0\n"), Ok(1));
     assert!(cpu_list::count(b"3-1").is_err());
     assert!(cpu_list::count(b"").is_err());
+    assert_eq!(cpu_list::numbers(b"0-3,8,10-11\n"), Ok(vec![0, 1, 2, 3, 8, 10, 11]));
+    for malformed in [&b""[..], b"0-", b"0-9999999", b"x", b"1,,2"] {
+        assert!(cpu_list::numbers(malformed).is_err());
+    }
 }
 
 #[test]

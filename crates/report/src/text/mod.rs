@@ -2,6 +2,7 @@
 //!
 //! Every function returns whole lines, each ended by a newline, except [`progress`] and [`live`], whose lines have none.
 
+mod block_trace;
 mod cells;
 mod comparison;
 mod costs;

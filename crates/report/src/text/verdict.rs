@@ -3,8 +3,8 @@
 use super::evidence::PageContext;
 use super::names::CellNames;
 use super::{
-    Style, cells, first_screen, headline, lists, next, nfs_mount, path, protocol, relay, remarks, study,
-    thresholds,
+    Style, block_trace, cells, first_screen, headline, lists, next, nfs_mount, path, protocol, relay,
+    remarks, study, thresholds,
 };
 use narrows_model::Summary;
 
@@ -19,7 +19,12 @@ pub fn verdict(summary: &Summary, style: &Style) -> String {
     let page = PageContext { names: &names, style };
     // Many lines, for those who ask what was counted.
     let calls = if style.detail {
-        [protocol::render(summary, &names, style), nfs_mount::render(summary, &names, style)].concat()
+        [
+            block_trace::render(summary, &names, style),
+            protocol::render(summary, &names, style),
+            nfs_mount::render(summary, &names, style),
+        ]
+        .concat()
     } else {
         String::new()
     };

@@ -14,7 +14,10 @@ use super::evidence::PageContext;
 use super::names::CellNames;
 use super::reading::path_cells;
 use super::wrap::{Indent, paragraph};
-use super::{Style, cells, headline, lists, next, nfs_mount, path, protocol, remarks, thresholds, verified};
+use super::{
+    Style, block_trace, cells, headline, lists, next, nfs_mount, path, protocol, remarks, thresholds,
+    verified,
+};
 use narrows_model::{Cut, Segment, Summary, Target};
 use sweep::SweepCells;
 
@@ -35,6 +38,7 @@ pub fn study(summary: &Summary, style: &Style) -> String {
         open_loop::render(&sweep, style),
         effects::render(summary, style),
         verified::render(summary, &names, style),
+        block_trace::render(summary, &names, style),
         protocol::render(summary, &names, style),
         nfs_mount::render(summary, &names, style),
         thresholds::render(summary, &names, style),
