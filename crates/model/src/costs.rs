@@ -8,7 +8,7 @@ use crate::cell::{Cell, Cut, TRIAL_OVERHEAD_NS};
 use crate::plan::Plan;
 use crate::target::Target;
 use crate::units::{Bytes, Nanos, round_to_u64};
-use crate::workload::{CacheState, ObjectSet, Op, Workload};
+use crate::workload::{CacheState, ObjectSet, Op, Order, Workload};
 
 /// More bytes than so many times the memory of the machine need a confirmation.
 pub const COST_MEMORY_MULTIPLE: u64 = 4;
@@ -175,7 +175,10 @@ fn file_operations(workload: &Workload) -> u64 {
     let of_client = objects.transactions.map_or(objects.count, |transactions| transactions.count);
     // A load that renames gives each object another name and its own back.
     let of_object = if workload.op == Op::Rename { 2 } else { 1 };
-    of_client.saturating_mul(of_object).saturating_mul(u64::from(workload.clients.max(1)))
+    let clients = u64::from(workload.clients.max(1));
+    // Each client lists the names of all in a folder that they share.
+    let listed = if workload.order == Order::Listing && objects.shared_folder { clients } else { 1 };
+    of_client.saturating_mul(of_object).saturating_mul(listed).saturating_mul(clients)
 }
 
 /// The cap on a load's rate, in bytes a second; `None` is unlimited.

@@ -20,6 +20,7 @@ use std::sync::Arc;
 mod objects;
 mod sharing;
 mod sync;
+mod unwritten;
 
 pub(crate) use objects::ObjectPrepareContext;
 use sharing::{SHARED_OBJECT, asked_of_object, part_of_each};

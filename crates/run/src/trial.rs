@@ -17,6 +17,7 @@ use narrows_model::fault::{ErrorCount, merge_errors};
 use narrows_model::trial::{CounterPair, IntervalSample};
 use narrows_model::workload::CacheState;
 use narrows_model::{Bytes, Cell, CounterSample, Event, Nanos, Role, Sink, SinkError};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Time between "all are ready" and the start of load: the message to the slowest client takes less.
@@ -85,9 +86,10 @@ pub(crate) fn run_trial(
         sink_error: None,
     };
     let local = LocalContext { registry: &site.registry, clock: &site.clock, stop: &site.stop };
-    let clients = site.coordinator.run(&assignments, &local, &mut hooks);
+    let clients = site.coordinator.run(&loading(&assignments), &local, &mut hooks);
     let (times, pairs) = hooks.finish()?;
     site.prepared.note_objects(&assignments, clients.as_deref().ok());
+    site.prepared.note_writes(&assignments, clients.as_deref().ok());
     let clients = clients?;
     let Some(times) = times else { return Err(RunError::Stopped) };
     let mut output = trial_output(cell, trial, times, &clients, &site.hostname);
@@ -127,6 +129,23 @@ fn assignments(cell: &Cell, trial: u32, site: &CellSite, session: Option<&str>) 
             brings_cache: false,
         })
         .collect()
+}
+
+/// The assignments as the clients load them. Where opening or closing is part of the load, or files belong to clients in
+/// another way than usual, a client has its one file alone; else it has those of all, of which it visits its own.
+fn loading(assignments: &[Assignment]) -> Cow<'_, [Assignment]> {
+    let has_own_alone = assignments.first().is_some_and(|first| {
+        let workload = &first.cell.workload;
+        !workload.verify && (workload.edges.times_close || !workload.client_files.are_plain())
+    });
+    if !has_own_alone {
+        return Cow::Borrowed(assignments);
+    }
+    let alone = |assignment: &Assignment| {
+        let own = assignment.objects.get(assignment.object_index() as usize).cloned();
+        Assignment { objects: own.into_iter().collect(), ..assignment.clone() }
+    };
+    Cow::Owned(assignments.iter().map(alone).collect())
 }
 
 /// A cell that makes one pass over its object covers what exists of it: on a slow device the object is only as large as

@@ -7,6 +7,8 @@ use narrows_model::summary::ClientSummary;
 /// Where the item that a rank visits was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Creator {
+    /// By the rank itself, which is the only one.
+    Alone,
     /// By the rank itself.
     Itself,
     /// By another rank of the same host, of each rank.
@@ -21,6 +23,9 @@ impl Creator {
     /// That of the items of a phase in which each of `ranks` visits what the rank `shift` further on has created.
     pub(crate) fn from_ranks(shift: u32, ranks: &[ClientSummary]) -> Self {
         let shift = shift as usize;
+        if ranks.len() <= 1 {
+            return Self::Alone;
+        }
         if shift == 0 {
             return Self::Itself;
         }
@@ -37,6 +42,10 @@ impl Creator {
     /// What that means for the figures, where `option` shifts ranks; `None` where nothing is to be said.
     fn words(self, option: &str) -> Option<String> {
         match self {
+            Self::Alone => Some(format!(
+                "the one rank visits what it has created itself, which its host may answer from its caches of names, attributes \
+                 and data without asking a server: more ranks on several hosts, shifted by {option}, avoid that"
+            )),
             Self::Itself => Some(format!(
                 "each rank visits what it has created itself, which its host may answer from its caches of names, attributes and \
                  data without asking a server: {option} 1 shifts the ranks, so that those of other hosts are asked for"
@@ -63,5 +72,8 @@ pub(crate) fn cache_remarks(found: &[(&str, Creator)], option: &str) -> Vec<Stri
         let words = creator.words(option).filter(|_| !titles.is_empty())?;
         Some(format!("{}: {words}", titles.join(", ")))
     };
-    [Creator::Itself, Creator::OwnHost, Creator::OwnHostOfSome].into_iter().filter_map(sentence).collect()
+    [Creator::Alone, Creator::Itself, Creator::OwnHost, Creator::OwnHostOfSome]
+        .into_iter()
+        .filter_map(sentence)
+        .collect()
 }

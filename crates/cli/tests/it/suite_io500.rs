@@ -147,7 +147,7 @@ fn one_rank_reads_what_it_wrote_and_cuts_are_measured_beside_the_phases() {
     let seen = suite(folder.path(), words);
     assert!(matches!(seen.code, Some(0 | 4)), "{seen:?}");
     assert_eq!(results(&seen.stdout).len(), 12, "{}", seen.stdout);
-    assert!(remarks(&seen).contains("each rank visits what it has created itself"), "{}", seen.stderr);
+    assert!(remarks(&seen).contains("the one rank visits what it has created itself"), "{}", seen.stderr);
     let text = fs::read_to_string(folder.path().join("record/summary.json")).unwrap();
     let summary: Value = serde_json::from_str(&text).unwrap();
     let cells = summary["cells"].as_array().unwrap();

@@ -13,8 +13,9 @@ use narrows_wire::nfs::{Procedure, Status};
 
 /// Where every port mapper listens.
 const PORTMAP_PORT: u16 = 111;
-/// Longest wait for a port mapper: it answers from memory, and firewalls that let NFS pass often drop what is sent to it.
-const PORTMAP_TIMEOUT_NS: u64 = 5_000_000_000;
+/// Longest wait for a port mapper to accept a connection, and then to answer: it answers from memory, and firewalls that let
+/// NFS pass often drop what is sent to it. Twice what a name server that is silent costs a resolver.
+const PORTMAP_TIMEOUT_NS: u64 = 10_000_000_000;
 /// Exports that a message lists.
 const LISTED_EXPORTS_MAX: usize = 8;
 /// Exports that are looked through.
@@ -49,12 +50,14 @@ fn port(server: &NfsServer, program: RpcProgram, given: Option<u16>) -> Result<u
     if let Some(port) = given {
         return Ok(port);
     }
-    let asked = ask_port_mapper(server, program, PORTMAP_PORT).map_err(|error| match error.kind {
-        ErrorKind::Refused | ErrorKind::PeerGone => error.hint(
-            "no port mapper (rpcbind) answers there, or a firewall is before it; give both ports: \
+    let asked = ask_port_mapper(server, program, (PORTMAP_PORT, PORTMAP_TIMEOUT_NS)).map_err(|error| {
+        match error.kind {
+            ErrorKind::Refused | ErrorKind::PeerGone => error.hint(
+                "no port mapper (rpcbind) answers there, or a firewall is before it; give both ports: \
              nfs://HOST:PORT/EXPORT/PATH?mountport=PORT",
-        ),
-        _ => error,
+            ),
+            _ => error,
+        }
     });
     asked?.ok_or_else(|| {
         EngineError::new(ErrorKind::Unsupported, "ask for a port", server.name())
@@ -63,13 +66,13 @@ fn port(server: &NfsServer, program: RpcProgram, given: Option<u16>) -> Result<u
     })
 }
 
-/// The port of `program` that the port mapper on `mapper_port` knows.
+/// The port of `program` that the port mapper on `mapper_port` knows, which has so long to accept and so long to answer.
 fn ask_port_mapper(
     server: &NfsServer,
     program: RpcProgram,
-    mapper_port: u16,
+    (mapper_port, timeout_ns): (u16, u64),
 ) -> Result<Option<u16>, EngineError> {
-    let server = NfsServer { timeout_ns: server.timeout_ns.min(PORTMAP_TIMEOUT_NS), ..server.clone() };
+    let server = NfsServer { timeout_ns: server.timeout_ns.min(timeout_ns), ..server.clone() };
     let mut mapper = RpcSession::open(&server, mapper_port)?;
     mapper.call("ask for a port", Procedure::GetPort, |out| put_port_of(out, program), read_port)
 }
@@ -171,8 +174,8 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let server = patient_server("//127.0.0.1/data");
-        let error = ask_port_mapper(&server, MOUNT, port).unwrap_err();
+        let error = ask_port_mapper(&server, MOUNT, (port, 50_000_000)).unwrap_err();
         assert_eq!(error.kind, ErrorKind::PeerGone);
-        assert!(error.to_string().contains("no answer within 5000 ms"), "{error}");
+        assert!(error.to_string().contains("no answer within 50 ms"), "{error}");
     }
 }

@@ -300,13 +300,15 @@ impl Perform for Objects {
     }
 
     fn finish(mut self) -> Result<(), EngineError> {
-        // Bounded: each turn gives an object its own name back, or ends.
-        while let Some(number) = self.second_names.any() {
-            self.rename(number).map_err(|errno| {
+        let mut outcome = Ok(());
+        for number in self.second_names.numbers() {
+            let named = self.rename(number).map(drop).map_err(|errno| {
                 let name = self.names.path_of(number).to_string_lossy().into_owned();
                 EngineError::from_io("give its own name back to", name, errno.into())
-            })?;
+            });
+            // All are tried; the first failure is reported.
+            outcome = outcome.and(named);
         }
-        Ok(())
+        outcome
     }
 }

@@ -33,9 +33,9 @@ impl SecondNames {
         }
     }
 
-    /// One of the objects that have it; `None` where all have their own.
-    pub(crate) fn any(&self) -> Option<u32> {
-        self.numbers.last().copied()
+    /// The objects that have it.
+    pub(crate) fn numbers(&self) -> Vec<u32> {
+        self.numbers.clone()
     }
 }
 
@@ -46,13 +46,13 @@ mod tests {
     #[test]
     fn every_second_renaming_of_an_object_is_back_to_its_own_name() {
         let mut names = SecondNames::none();
-        assert_eq!((names.has(3), names.any()), (false, None));
+        assert_eq!((names.has(3), names.numbers()), (false, vec![]));
         names.renamed(3);
         names.renamed(5);
-        assert_eq!((names.has(3), names.has(5), names.any()), (true, true, Some(5)));
+        assert_eq!((names.has(3), names.has(5), names.numbers()), (true, true, vec![3, 5]));
         names.renamed(3);
-        assert_eq!((names.has(3), names.any()), (false, Some(5)));
+        assert_eq!((names.has(3), names.numbers()), (false, vec![5]));
         names.renamed(5);
-        assert_eq!(names.any(), None);
+        assert!(names.numbers().is_empty());
     }
 }

@@ -26,6 +26,12 @@ impl ClientFiles {
         *self == Self::default()
     }
 
+    /// Bytes of the file that all clients share; `None` where no file has so many.
+    fn shared_bytes(self, load: &Workload) -> Option<u64> {
+        let clients = if self.interleaved { u64::from(load.clients.max(1)) } else { 1 };
+        load.file_bytes.0.checked_mul(clients).filter(|bytes| i64::try_from(*bytes).is_ok())
+    }
+
     /// What of `load` cannot be done with files that belong to its clients so, as a phrase; `None` where all can.
     #[must_use]
     pub fn problem(&self, load: &Workload) -> Option<&'static str> {
@@ -33,6 +39,8 @@ impl ClientFiles {
             (load.engine == Some(EngineId::Psync), "the engine psync, by its name"),
             (load.objects.is_none(), "blocks, not whole objects"),
             (!load.verify, "no verification"),
+            (!self.interleaved || load.block_mix.is_empty(), "blocks of one size"),
+            (self.shared_bytes(load).is_some(), "a file of less than 8 EiB"),
         ];
         let broken = rules.into_iter().find(|(holds, _)| !holds && !self.are_plain());
         broken.map(|(_, words)| words)
@@ -42,7 +50,8 @@ impl ClientFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::ObjectSet;
+    use crate::Bytes;
+    use crate::workload::{BlockShare, ObjectSet};
 
     #[test]
     fn files_that_clients_share_or_exchange_need_psync_blocks_and_no_verification() {
@@ -57,6 +66,13 @@ mod tests {
                 (Workload { objects: Some(ObjectSet::default()), ..load() }, "not whole objects"),
                 (Workload { verify: true, ..load() }, "no verification"),
             ];
+            if files.interleaved {
+                let mix = vec![BlockShare { block_bytes: Bytes(3000), weight: 1.0 }];
+                let mixed = Workload { block_mix: mix, ..load() };
+                assert!(files.problem(&mixed).is_some_and(|problem| problem.contains("one size")));
+                let large = Workload { file_bytes: Bytes(1 << 62), clients: 2, ..load() };
+                assert!(files.problem(&large).is_some_and(|problem| problem.contains("8 EiB")));
+            }
             for (load, words) in cases {
                 assert!(files.problem(&load).is_some_and(|problem| problem.contains(words)), "{words}");
             }

@@ -60,9 +60,10 @@ struct NextStep {
 
 fn steps(summary: &Summary) -> Vec<NextStep> {
     let mut steps = Vec::new();
-    let no_path = !summary.failed.is_empty() && summary.cells.iter().all(|cell| cell.cut != Cut::Path);
-    let no_path = no_path && summary.ended_by.is_none();
-    let failed = no_path || summary.cells.iter().any(|cell| !cell.errors.is_empty());
+    let path_failed = summary.failed.iter().any(|cell| cell.cell.0.starts_with(Cut::Path.name()));
+    let no_path = path_failed && summary.cells.iter().all(|cell| cell.cut != Cut::Path);
+    let failed =
+        (no_path && summary.ended_by.is_none()) || summary.cells.iter().any(|cell| !cell.errors.is_empty());
     let unknown = |entry: &Limiting| entry.segment == Segment::Unknown;
     let is_study = summary.study.is_some();
     // What was left out because the verdict was decided without it would not change it.

@@ -147,6 +147,34 @@ fn folders_are_made_looked_at_and_deleted_as_files_are_and_made_untimed_where_no
 }
 
 #[test]
+fn renamed_objects_have_their_own_names_again_for_whatever_comes_after_also_where_a_load_ends_in_between() {
+    for (workers, most) in [(1, None), (3, None), (1, Some(7))] {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |op: Op| {
+            let mut cell = cell(text(&folder), op, ObjectSet { folders: 2, ..set() });
+            cell.workload.workers = workers;
+            cell.stop.ops_max = if op == Op::Rename { most } else { None };
+            cell
+        };
+        let mut site = site();
+        let ((made, failed), _) = run_and_keep(vec![of(Op::Put)], &mut site);
+        let before = files(folder.path());
+        let all = 200;
+        assert_eq!(failed, Vec::<String>::new());
+        assert_eq!((made[0].op_count, before.len() as u64), (all, all));
+        let ((trials, failed), _) = run_and_keep(vec![of(Op::Rename)], &mut site);
+        assert!(failed.is_empty() && trials[0].errors.is_empty(), "{failed:?} {:?}", trials[0].errors);
+        assert_eq!(trials[0].op_count, most.unwrap_or(2 * all), "to another name and back");
+        assert_eq!(files(folder.path()), before);
+        let ((more, failed), _) = run_and_keep(vec![of(Op::Stat), of(Op::Delete)], &mut site);
+        let counts: Vec<_> = more.iter().map(|trial| (trial.op_count, trial.errors.len())).collect();
+        assert_eq!((counts, failed), (vec![(all, 0); 2], Vec::new()));
+        assert_eq!(clean_up(&mut site), Vec::<String>::new());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
 fn a_get_of_a_part_reads_that_part_of_each_object() {
     let folder = tempfile::tempdir().unwrap();
     let part = |bytes: u64| {

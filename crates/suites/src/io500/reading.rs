@@ -141,7 +141,7 @@ fn find(figures: &[Io500Figure<'_>], request: &Request) -> Option<String> {
     (is_measured && request.ranks() > 1).then(|| {
         format!(
             "find: every rank lists the one folder of {} as a whole and looks at the files of one rank; the original has one rank \
-             list it, and others look",
+             list it, and others look: its rate here falls with the number of ranks, and the total with it",
             MdtestSet::Hard.name()
         )
     })

@@ -127,11 +127,12 @@ impl NfsObjects {
 
     /// Gives all objects that have their second name their own back.
     fn name_back(&mut self) -> Result<(), CallEnd> {
-        // Bounded: each turn gives an object its own name back, or ends.
-        while let Some(number) = self.second_names.any() {
-            self.rename(number)?;
+        let mut outcome = Ok(());
+        for number in self.second_names.numbers() {
+            // All are tried; the first failure is reported.
+            outcome = outcome.and(self.rename(number).map(drop));
         }
-        Ok(())
+        outcome
     }
 
     fn look_up(&mut self, number: u32) -> Result<LookupResult, CallEnd> {
@@ -276,11 +277,18 @@ impl Perform for NfsObjects {
 
     fn finish(mut self) -> Result<(), EngineError> {
         let named = if self.calls.is_left() { Ok(()) } else { self.name_back() };
-        let server = self.calls.server.name();
-        self.calls.close()?;
-        named.map_err(|end| {
-            EngineError::new(ErrorKind::Io, "give objects their own names back on", server)
+        let failure = named.map_err(|end| {
+            // Where nothing can be called any more, the failure of all calls says why.
+            self.calls.take_failure().unwrap_or_else(|| {
+                EngineError::new(
+                    ErrorKind::Io,
+                    "give objects their own names back on",
+                    self.calls.server.name(),
+                )
                 .detail(end.words().unwrap_or_default())
-        })
+            })
+        });
+        let closed = self.calls.close();
+        failure.and(closed)
     }
 }
