@@ -229,10 +229,8 @@ fn a_server_that_is_killed_ends_the_run_with_what_was_whole() {
         ["relay", "--server", &served.address, "--sweep", "both", "--sizes", "32", "--bytes", "256MiB"];
     let mut running =
         Running::start(folder.path(), &[&words[..], &["--trials", "50", "--out", "record"]].concat());
-    // The line comes with the end of the trial; the next one, which lasts some seconds more, has then to begin: between two
-    // trials there is none that could be without a result.
+    // The line comes with the end of the trial: the next one, which lasts some seconds more, finds no server, or loses it.
     running.wait_for("trial 1 of 50");
-    std::thread::sleep(Duration::from_millis(1500));
     served.kill9();
     let seen = running.end();
     seen.assert_said(4, &["NO RESULT", "record: record"]);

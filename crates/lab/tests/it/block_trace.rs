@@ -2,8 +2,8 @@
 //! sets.
 
 use crate::support::check::{Checked, local_check_command, run_check};
-use crate::support::lab_with_disks;
-use narrows_lab::{DiskPlan, Lab};
+use crate::support::lab_with_trace_events;
+use narrows_lab::DiskPlan;
 use narrows_model::counters::{BlockTimes, Combine, CounterSample, DiskCounters, RequestTimes};
 use narrows_model::trial::CounterPair;
 use narrows_model::{Event, Nanos, Op, Role};
@@ -43,16 +43,6 @@ fn assert_agree(count: u64, time: Nanos, traced: RequestTimes) {
     let difference = (traced_s - time.as_secs_f64()).abs();
     // Times of /proc/diskstats are whole milliseconds.
     assert!(difference < 0.1 * time.as_secs_f64() + 0.02, "{time:?}, {traced:?}");
-}
-
-/// A lab with disks, on a kernel that can show its trace events.
-fn lab_with_trace_events() -> Option<Lab> {
-    let known = std::fs::read_to_string("/proc/filesystems").unwrap();
-    if !known.lines().any(|line| line.split_whitespace().last() == Some("tracefs")) {
-        println!("lab: not run: this kernel has no tracefs");
-        return None;
-    }
-    lab_with_disks()
 }
 
 #[test]

@@ -113,7 +113,9 @@ impl RelayRun<'_> {
             problem = made.problem.clone().or(problem);
             sink.event(&Event::RelayTrialFinished(Box::new(made)))?;
             let failures_max = if has_whole { FAILURES_IN_A_ROW_MAX } else { self.failures_max };
-            if failures_in_a_row >= failures_max || self.missing(cell).is_some() {
+            // A role elsewhere that was lost has all stop: what it was part of has no result, and nothing comes after.
+            let is_over = failures_in_a_row > 0 && self.site.stop.is_now();
+            if is_over || failures_in_a_row >= failures_max || self.missing(cell).is_some() {
                 break;
             }
         }
@@ -121,14 +123,17 @@ impl RelayRun<'_> {
         Ok(problem.map_or(PointOutcome::Whole, PointOutcome::Failed))
     }
 
-    /// One trial; `None` when a stop ended it, so that nothing of it is reported.
+    /// One trial; `None` when the user's stop ended it, so that nothing of it is reported.
     fn trial(&mut self, cell: &RelayCell, trial: u32) -> Option<RelayTrial> {
         let trial_spec = RelayTrialSpec::for_trial(self.plan, cell, self.site, self.trial_count);
         self.trial_count += 1;
         let mut attempt = TrialAttempt::new(trial_spec, self.site, cell.buffers.proxy.is_some());
-        let outcome = attempt.run();
-        if outcome.is_err() && self.site.stop.is_now() {
-            return None;
+        let mut outcome = attempt.run();
+        if let Err(failure) = &mut outcome
+            && self.site.stop.is_now()
+        {
+            // Whichever notices a lost role first, the trial or who watches its host, the trial has no result.
+            failure.stopped_by(self.site.peer_loss.message()?);
         }
         Some(assemble::assemble_trial(cell, trial, self.plan, outcome))
     }

@@ -273,3 +273,26 @@ fn a_stop_ends_the_run_and_reports_nothing_of_the_trial_that_it_cut() {
     asker.join().unwrap();
     assert_eq!((output.reason, trials.len()), (EndReason::Interrupted, 0));
 }
+
+#[test]
+fn a_trial_that_a_lost_host_ends_has_no_result_whoever_notices_the_loss_first() {
+    let mut lost = site([|asked| vec![Ok(ready(asked))], well, well]);
+    lost.silence_ns = Nanos(100_000_000_000);
+    let (stop, loss) = (lost.stop.clone(), lost.peer_loss.clone());
+    let watcher = std::thread::spawn(move || {
+        loss.note("the server's host does not answer".to_owned());
+        stop.ask(StopRequest::Now);
+    });
+    let (output, trials) = run(&plan(RelaySweep::Both, 1, 3), &mut lost);
+    watcher.join().unwrap();
+    // Lost before the trial had begun, or in it.
+    assert!(trials.len() <= 1, "{trials:?}");
+    for trial in &trials {
+        assert_eq!(
+            (trial.whole, trial.problem.as_deref()),
+            (false, Some("the server's host does not answer"))
+        );
+    }
+    assert_ne!(output.reason, EndReason::Interrupted);
+    assert_eq!(output.failed.len(), trials.len());
+}

@@ -19,6 +19,9 @@ const GRACE_SLICES_MAX: u64 = 2 * SLICES_PER_S;
 /// Time beyond the silence that roles are granted, after which a role that says nothing is given up.
 const ANSWER_SLICES: u64 = 5 * SLICES_PER_S;
 
+/// Why a trial ends that is to stop at once.
+const STOPPED: &str = "stopped on request";
+
 /// What the roles of a trial reported, in the order of the path.
 pub(super) type RoleReports = Vec<(RoleSpec, RoleReport)>;
 
@@ -27,6 +30,15 @@ pub(super) type RoleReports = Vec<(RoleSpec, RoleReport)>;
 pub(super) struct TrialFailure {
     pub(super) problems: Vec<String>,
     pub(super) reports: RoleReports,
+}
+
+impl TrialFailure {
+    /// The stop that ended the trial was asked for because of `why`, a sentence.
+    pub(super) fn stopped_by(&mut self, why: &str) {
+        for problem in self.problems.iter_mut().filter(|problem| problem.ends_with(STOPPED)) {
+            why.clone_into(problem);
+        }
+    }
 }
 
 /// A role of a trial and what it was asked.
@@ -119,7 +131,7 @@ impl<'a> TrialAttempt<'a> {
                 self.receive_from(index, wait);
             }
             if self.stop.is_now() {
-                self.problems.push("stopped on request".to_owned());
+                self.problems.push(STOPPED.to_owned());
                 return;
             }
             let limit = match (self.problems.is_empty(), self.parts.last().is_some_and(|client| client.over))
@@ -174,7 +186,7 @@ fn prepare_role(
     part.asked = Some(asked);
     for _ in 0..slices(trial_spec.silence_ns.0) + ANSWER_SLICES {
         if stop.is_now() {
-            return Err("stopped on request".to_owned());
+            return Err(STOPPED.to_owned());
         }
         match part.link.receive(SLICE)? {
             None => {}

@@ -39,6 +39,17 @@ pub(crate) fn lab_with_disks() -> Option<Lab> {
     lab_where(narrows_lab::disks_available())
 }
 
+/// A lab that can have disks, as [`lab_with_disks`]; or nothing, with the reason printed, on a kernel without trace events.
+#[allow(clippy::print_stdout, reason = "the reason is part of the test's output")]
+pub(crate) fn lab_with_trace_events() -> Option<Lab> {
+    let known = std::fs::read_to_string("/proc/filesystems").unwrap();
+    if !known.lines().any(|line| line.split_whitespace().last() == Some("tracefs")) {
+        println!("lab: not run: this kernel has no tracefs");
+        return None;
+    }
+    lab_with_disks()
+}
+
 /// A lab that can have an NFS server; or nothing, as [`lab`].
 pub(crate) fn lab_with_nfs() -> Option<Lab> {
     lab_with(&["ganesha.nfsd", "rpcbind"])
