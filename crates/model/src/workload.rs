@@ -73,6 +73,10 @@ pub enum Op {
 }
 
 impl Op {
+    /// Those that concern a whole object by its name, not a range of one that is open.
+    pub const OF_OBJECTS: [Self; 6] =
+        [Self::Put, Self::Get, Self::Append, Self::Stat, Self::Rename, Self::Delete];
+
     /// The name as in records.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -105,7 +109,7 @@ impl Op {
     /// Whether it concerns a whole object by its name, not a range of one that is open.
     #[must_use]
     pub fn is_of_objects(self) -> bool {
-        matches!(self, Op::Put | Op::Get | Op::Append | Op::Stat | Op::Delete | Op::Rename)
+        Self::OF_OBJECTS.contains(&self)
     }
 }
 

@@ -463,6 +463,28 @@ impl FromClient {
 }
 
 #[cfg(test)]
+impl Assignment {
+    /// That of client `client_index` in the first trial of `cell`, with all else as plain as it can be.
+    pub(crate) fn plain(cell: Cell, client_index: u32) -> Self {
+        Self {
+            trial: 0,
+            client_index,
+            seed: 1,
+            data_seed: 2,
+            objects: crate::prepare::object_names(&cell, client_index),
+            object_bytes: cell.workload.file_bytes,
+            interval_ns: Nanos(1),
+            token: None,
+            session: None,
+            answer_timeout_ns: Nanos(1),
+            object_steps: Vec::new(),
+            brings_cache: false,
+            cell,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -67,7 +67,6 @@ fn stored(assignment: &Assignment) -> Vec<StoredObjects> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prepare::object_names;
     use narrows_engines::null::NullFactory;
     use narrows_engines::{Engine, OpenSpec, WorkerContext};
     use narrows_model::capabilities::Capabilities;
@@ -102,21 +101,7 @@ mod tests {
         let workload = Workload { op, cache, clients: 3, ..Workload::default() };
         let stop = Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None };
         let cell = Cell::new(Cut::Path, "/srv/data".parse().unwrap(), workload, stop);
-        let assignment = Assignment {
-            objects: object_names(&cell, 1),
-            cell,
-            trial: 0,
-            client_index: 1,
-            seed: 1,
-            data_seed: 2,
-            object_bytes: Bytes(4096),
-            interval_ns: Nanos(10),
-            token: None,
-            session: None,
-            answer_timeout_ns: Nanos(1),
-            object_steps: Vec::new(),
-            brings_cache,
-        };
+        let assignment = Assignment { brings_cache, ..Assignment::plain(cell, 1) };
         let factory = Noting::default();
         bring_own(&assignment, &factory).unwrap();
         factory.0.into_inner().unwrap()

@@ -15,6 +15,7 @@ pub mod io500;
 pub mod ioperf;
 pub mod iozone;
 pub mod jovian;
+mod limits;
 pub mod machine_name;
 pub mod mdtest;
 pub mod postmark;

@@ -45,20 +45,12 @@ fn assignment(target: Target, workers: u32, own_process: bool) -> Assignment {
     let workload =
         Workload { op: Op::Write, workers, own_process, file_bytes: object_bytes, ..Workload::default() };
     let stop = Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(WINDOW_NS), bytes_max: None, ops_max: None };
+    let cell = Cell { id: CellId("cell".to_owned()), ..Cell::new(Cut::Path, target, workload, stop) };
     Assignment {
-        cell: Cell { id: CellId("cell".to_owned()), ..Cell::new(Cut::Path, target, workload, stop) },
-        trial: 0,
-        client_index: 0,
-        seed: 1,
-        data_seed: 2,
         objects: vec!["data".to_owned()],
-        object_bytes,
         interval_ns: Nanos(100_000_000),
-        token: None,
-        session: None,
         answer_timeout_ns: Nanos(1_000_000_000),
-        object_steps: Vec::new(),
-        brings_cache: false,
+        ..Assignment::plain(cell, 0)
     }
 }
 

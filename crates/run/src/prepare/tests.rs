@@ -242,21 +242,7 @@ fn assignment(file_bytes: u64) -> Assignment {
             },
         )
     };
-    Assignment {
-        cell,
-        trial: 0,
-        client_index: 0,
-        seed: 0,
-        data_seed: 0,
-        objects: vec![object_name(0)],
-        object_bytes: Bytes(file_bytes),
-        interval_ns: Nanos(1),
-        token: None,
-        session: None,
-        answer_timeout_ns: Nanos(1),
-        object_steps: Vec::new(),
-        brings_cache: false,
-    }
+    Assignment::plain(cell, 0)
 }
 
 #[test]

@@ -32,7 +32,7 @@ impl PreparedObjects {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{PreparedObject, object_names};
+    use super::super::PreparedObject;
     use super::*;
     use narrows_model::workload::Prefill;
     use narrows_model::{Cell, Cut, Nanos, Stop, Target, Workload};
@@ -42,21 +42,7 @@ mod tests {
         let workload = Workload { op: Op::Write, prefill, clients: 2, ..Workload::default() };
         let stop = Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None };
         let cell = Cell::new(Cut::Path, "/folder".parse::<Target>().unwrap(), workload, stop);
-        Assignment {
-            trial: 1,
-            client_index: 0,
-            seed: 0,
-            data_seed: 0,
-            objects: object_names(&cell, 0),
-            object_bytes: Bytes(4096),
-            interval_ns: Nanos(1),
-            token: None,
-            session: None,
-            answer_timeout_ns: Nanos(1),
-            object_steps: Vec::new(),
-            brings_cache: false,
-            cell,
-        }
+        Assignment::plain(cell, 0)
     }
 
     #[test]

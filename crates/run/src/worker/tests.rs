@@ -55,29 +55,17 @@ pub(super) fn assignment(profile: &SimProfile, folder: &tempfile::TempDir, queue
         .write_all(serde_json::to_string(profile).unwrap().as_bytes())
         .unwrap();
     let workload = Workload { queue_depth, file_bytes: Bytes(1 << 20), ..Workload::default() };
+    let stop = Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(0), bytes_max: None, ops_max: None };
+    let target = format!("sim:{}", path.display()).parse().unwrap();
+    let cell = Cell {
+        id: CellId("cell".to_owned()),
+        read_only: true,
+        ..Cell::new(Cut::Path, target, workload, stop)
+    };
     Assignment {
-        cell: Cell {
-            id: CellId("cell".to_owned()),
-            read_only: true,
-            ..Cell::new(
-                Cut::Path,
-                format!("sim:{}", path.display()).parse().unwrap(),
-                workload,
-                Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(0), bytes_max: None, ops_max: None },
-            )
-        },
-        trial: 0,
-        client_index: 0,
-        seed: 1,
-        data_seed: 2,
-        objects: vec![String::new()],
-        object_bytes: Bytes(1 << 20),
         interval_ns: Nanos(100_000_000),
-        token: None,
-        session: None,
         answer_timeout_ns: Nanos(1_000_000_000),
-        object_steps: Vec::new(),
-        brings_cache: false,
+        ..Assignment::plain(cell, 0)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::MIB;
 use super::request::{BonnieFiles, Request};
+use crate::limits::outside;
 use crate::machine_name;
 use narrows_model::quantity::amount;
 use narrows_model::workload::{OBJECT_BYTES_MAX, OBJECT_COUNT_MAX, SYNCED_FOLDERS_MAX};
@@ -48,36 +49,28 @@ impl Request {
     }
 
     fn numbers(&self) -> Vec<Problem> {
-        let within = |key, value: u64, least: u64, most: u64, hint: &str| {
-            let allowed = format!("{least} to {most}");
-            let wrong = !(least..=most).contains(&value);
-            wrong.then(|| Problem::new(key, value.to_string(), allowed, hint))
-        };
         let processes = u64::from(PROCESSES_MAX);
         let all = [
-            within(
+            outside(
                 "-s",
                 self.file_mib.unwrap_or(0),
-                0,
-                FILE_MIB_MAX,
+                0..=FILE_MIB_MAX,
                 "it is in MiB: -s 4096 is a file of 4 GiB",
             ),
-            within("seeks", self.seeks, 1, SEEKS_MAX, "-s 4096:8k:8192 does 8192 seeks, which is usual"),
-            within("seekers", u64::from(self.seekers()), 1, processes, "5 are usual, 3 in version 1.03"),
-            within("-x", u64::from(self.runs), 1, u64::from(RUNS_MAX), "-x 3 runs all phases three times"),
-            within(
+            outside("seeks", self.seeks, 1..=SEEKS_MAX, "-s 4096:8k:8192 does 8192 seeks, which is usual"),
+            outside("seekers", u64::from(self.seekers()), 1..=processes, "5 are usual, 3 in version 1.03"),
+            outside("-x", u64::from(self.runs), 1..=u64::from(RUNS_MAX), "-x 3 runs all phases three times"),
+            outside(
                 "-p",
                 u64::from(self.processes),
-                1,
-                processes,
+                1..=processes,
                 "it starts that many processes on this machine",
             ),
-            within("-r", self.ram_mib.unwrap_or(0), 0, FILE_MIB_MAX, "it is in MiB; 0 allows any size"),
-            within(
+            outside("-r", self.ram_mib.unwrap_or(0), 0..=FILE_MIB_MAX, "it is in MiB; 0 allows any size"),
+            outside(
                 "-f",
                 self.char_mib.unwrap_or(1),
-                1,
-                FILE_MIB_MAX,
+                1..=FILE_MIB_MAX,
                 "-f without a number skips the character phases",
             ),
         ];
@@ -183,7 +176,7 @@ mod tests {
     fn messages(change: impl Fn(&mut Request)) -> String {
         let mut asked = request();
         change(&mut asked);
-        asked.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        crate::testing::messages(&asked.problems())
     }
 
     #[test]

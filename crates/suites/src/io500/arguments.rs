@@ -73,12 +73,10 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::FromArgMatches;
+    use crate::testing;
 
     fn typed(line: &str) -> Arguments {
-        let words = std::iter::once("io500").chain(line.split_whitespace());
-        let matches = Arguments::augment_args(clap::Command::new("io500")).get_matches_from(words);
-        Arguments::from_arg_matches(&matches).unwrap()
+        testing::typed("io500", line)
     }
 
     #[test]

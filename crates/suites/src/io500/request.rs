@@ -1,6 +1,7 @@
 //! What is asked of the phases of IO500, and all that can be wrong with it before anything is measured.
 
 use super::{FILE_HARD, Io500Phase, PhaseLoad, TRANSFER_HARD};
+use crate::limits::{outside, shift_problem};
 use narrows_model::Bytes;
 use narrows_model::quantity::amount;
 use narrows_model::workload::OBJECT_COUNT_MAX;
@@ -90,7 +91,8 @@ impl Request {
     pub fn problems(&self) -> Vec<Problem> {
         let mut all = self.numbers();
         all.extend(self.transfer_problem());
-        all.extend(self.shift_problem());
+        let effect = "each rank read what the next one has written";
+        all.extend(shift_problem("--shift", self.shift(), self.ranks, effect));
         if all.is_empty() {
             all.extend(self.room_problem());
         }
@@ -98,26 +100,20 @@ impl Request {
     }
 
     fn numbers(&self) -> Vec<Problem> {
-        let within = |key, value: u64, least: u64, most: u64, hint: &str| {
-            let wrong = !(least..=most).contains(&value);
-            wrong.then(|| Problem::new(key, value.to_string(), format!("{least} to {most}"), hint))
-        };
         let transfer = self.transfer_easy.0;
         let all = [
-            within("--transfer-easy", transfer, TRANSFER_MIN.0, TRANSFER_MAX.0, "IO500 has 2MiB"),
-            within(
+            outside("--transfer-easy", transfer, TRANSFER_MIN.0..=TRANSFER_MAX.0, "IO500 has 2MiB"),
+            outside(
                 "--segments-hard",
                 self.segments_hard,
-                1,
-                SEGMENTS_MAX,
+                1..=SEGMENTS_MAX,
                 "it is the number of transfers of each rank in the shared file",
             ),
-            within("--items", self.items, 1, OBJECT_COUNT_MAX, "it is the number of files of each rank"),
-            within(
+            outside("--items", self.items, 1..=OBJECT_COUNT_MAX, "it is the number of files of each rank"),
+            outside(
                 "--clients",
                 u64::from(self.ranks()),
-                1,
-                u64::from(RANKS_MAX),
+                1..=u64::from(RANKS_MAX),
                 "it starts so many processes on this machine",
             ),
         ];
@@ -132,16 +128,6 @@ impl Request {
             let allowed = format!("a multiple of --transfer-easy, {transfer}, up to {}", BYTES_EASY_MAX.0);
             let near = bytes.clamp(transfer, BYTES_EASY_MAX.0) / transfer * transfer;
             Problem::new("--bytes-easy", bytes.to_string(), allowed, format!("give --bytes-easy {near}"))
-        })
-    }
-
-    /// By as many ranks as there are, a shift is none.
-    fn shift_problem(&self) -> Option<Problem> {
-        let (ranks, shift) = (self.ranks?, self.shift());
-        (shift > 0 && shift >= ranks).then(|| {
-            let found = format!("{shift} with {ranks} {}", if ranks == 1 { "rank" } else { "ranks" });
-            let hint = "--shift 1 has each rank read what the next one has written; give more ranks with --clients or mpirun";
-            Problem::new("--shift", found, "less than the number of ranks", hint)
         })
     }
 
@@ -171,7 +157,7 @@ mod tests {
     fn messages(change: impl Fn(&mut Request)) -> String {
         let mut asked = request();
         change(&mut asked);
-        asked.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        crate::testing::messages(&asked.problems())
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What is asked of IOPerf, and all that can be wrong with it before anything is measured.
 
+use crate::limits::outside;
 use crate::machine_name;
 use narrows_model::Bytes;
 use narrows_model::quantity::amount;
@@ -175,18 +176,14 @@ impl Request {
     }
 
     fn numbers(&self) -> Vec<Problem> {
-        let within = |key, value: u64, most: u64, hint: &str| {
-            let allowed = format!("1 to {most}");
-            (value == 0 || value > most).then(|| Problem::new(key, value.to_string(), allowed, hint))
-        };
         let counts = FILE_BYTES_MAX / self.buffer_bytes().0.max(1);
         let published = format!("published are --count {PUBLISHED_COUNT} and --buffer {PUBLISHED_BUFFER_KB}");
         let processes = format!("{PROCESSES_MAX} is the maximum on one machine, and 1 is the plain run");
         let all = [
-            within("buffer", self.buffer_kb, BUFFER_KB_MAX, &published),
-            within("count", self.count, counts, &published),
-            within("passes", u64::from(self.passes), u64::from(PASSES_MAX), "--passes 3 is usual"),
-            within("processes", u64::from(self.processes), u64::from(PROCESSES_MAX), &processes),
+            outside("buffer", self.buffer_kb, 1..=BUFFER_KB_MAX, &published),
+            outside("count", self.count, 1..=counts, &published),
+            outside("passes", u64::from(self.passes), 1..=u64::from(PASSES_MAX), "--passes 3 is usual"),
+            outside("processes", u64::from(self.processes), 1..=u64::from(PROCESSES_MAX), &processes),
         ];
         let all = all.into_iter().flatten();
         let rows = self.rows.is_empty().then(|| {
@@ -230,7 +227,7 @@ mod tests {
     fn messages(change: impl Fn(&mut Request)) -> String {
         let mut asked = request();
         change(&mut asked);
-        asked.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        crate::testing::messages(&asked.problems())
     }
 
     #[test]

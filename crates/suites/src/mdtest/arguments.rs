@@ -136,12 +136,10 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::FromArgMatches;
+    use crate::testing;
 
     fn typed(line: &str) -> Arguments {
-        let words = std::iter::once("mdtest").chain(line.split_whitespace());
-        let matches = Arguments::augment_args(clap::Command::new("mdtest")).get_matches_from(words);
-        Arguments::from_arg_matches(&matches).unwrap()
+        testing::typed("mdtest", line)
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What is asked of mdtest, and all that can be wrong with it before anything is measured.
 
 use super::{MdtestTest, TESTS};
+use crate::limits::{outside, shift_problem};
 use narrows_model::Bytes;
 use narrows_model::quantity::amount;
 use narrows_model::workload::{OBJECT_COUNT_MAX, ObjectKind};
@@ -147,7 +148,8 @@ impl Request {
         all.extend(self.tests_problem());
         all.extend(self.bytes_problem());
         all.extend(self.sync_problem());
-        all.extend(self.stride_problem());
+        let effect = "each rank look up what the next one has created";
+        all.extend(shift_problem("-N", self.stride, self.ranks, effect));
         if all.is_empty() {
             all.extend(self.room_problem());
         }
@@ -155,31 +157,24 @@ impl Request {
     }
 
     fn numbers(&self) -> Vec<Problem> {
-        let within = |key, value: u64, least: u64, most: u64, hint: &str| {
-            let wrong = !(least..=most).contains(&value);
-            wrong.then(|| Problem::new(key, value.to_string(), format!("{least} to {most}"), hint))
-        };
         let all = [
-            within("-n", self.items, 1, OBJECT_COUNT_MAX, "it is the number of items of each rank"),
-            within(
+            outside("-n", self.items, 1..=OBJECT_COUNT_MAX, "it is the number of items of each rank"),
+            outside(
                 "-i",
                 u64::from(self.iterations),
-                1,
-                u64::from(ITERATIONS_MAX),
+                1..=u64::from(ITERATIONS_MAX),
                 "-i 3 runs all phases three times",
             ),
-            within(
+            outside(
                 "--clients",
                 u64::from(self.ranks()),
-                1,
-                u64::from(RANKS_MAX),
+                1..=u64::from(RANKS_MAX),
                 "it starts so many processes on this machine",
             ),
-            within(
+            outside(
                 "-w",
                 self.write_bytes.0,
-                0,
-                WRITE_BYTES_MAX.0,
+                0..=WRITE_BYTES_MAX.0,
                 "a file is written by one call: larger ones are a study's for `narrows run`",
             ),
         ];
@@ -216,16 +211,6 @@ impl Request {
         })
     }
 
-    /// By as many ranks as there are, a shift is none.
-    fn stride_problem(&self) -> Option<Problem> {
-        let ranks = self.ranks?;
-        (self.stride > 0 && self.stride >= ranks).then(|| {
-            let found = format!("{} with {ranks} {}", self.stride, if ranks == 1 { "rank" } else { "ranks" });
-            let hint = "-N 1 has each rank look up what the next one has created; give more ranks with --clients or mpirun";
-            Problem::new("-N", found, "less than the number of ranks", hint)
-        })
-    }
-
     fn room_problem(&self) -> Option<Problem> {
         let needed = self.room_bytes();
         let free = self.free.filter(|free| needed > *free)?;
@@ -253,7 +238,7 @@ mod tests {
     fn messages(change: impl Fn(&mut Request)) -> String {
         let mut asked = request();
         change(&mut asked);
-        asked.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        crate::testing::messages(&asked.problems())
     }
 
     #[test]

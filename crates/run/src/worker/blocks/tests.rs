@@ -9,30 +9,13 @@ const BLOCK: u64 = 4096;
 
 fn assignment(order: Order, block_count: u64, workers: u32) -> Assignment {
     let workload = Workload { order, workers, block_bytes: Bytes(BLOCK), ..Workload::default() };
-    Assignment {
-        cell: Cell {
-            id: CellId("cell".to_owned()),
-            read_only: true,
-            ..Cell::new(
-                Cut::Path,
-                "null:".parse().unwrap(),
-                workload,
-                Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(0), bytes_max: None, ops_max: None },
-            )
-        },
-        trial: 0,
-        client_index: 0,
-        seed: 1,
-        data_seed: 2,
-        objects: vec![String::new()],
-        object_bytes: Bytes(block_count * BLOCK),
-        interval_ns: Nanos(1),
-        token: None,
-        session: None,
-        answer_timeout_ns: Nanos(1),
-        object_steps: Vec::new(),
-        brings_cache: false,
-    }
+    let stop = Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(0), bytes_max: None, ops_max: None };
+    let cell = Cell {
+        id: CellId("cell".to_owned()),
+        read_only: true,
+        ..Cell::new(Cut::Path, "null:".parse().unwrap(), workload, stop)
+    };
+    Assignment { object_bytes: Bytes(block_count * BLOCK), ..Assignment::plain(cell, 0) }
 }
 
 fn visits(assignment: &Assignment, worker: u32, count: usize) -> Vec<u64> {

@@ -57,9 +57,7 @@ pub(super) fn op_of_target(subject: &Subject<'_>) -> Option<Clash> {
     let allowed: &[Op] = match subject.target.form() {
         Target::Tcp { layer: Layer::Sink, .. } => &[Op::Send],
         Target::Tcp { layer: Layer::Source, .. } => &[Op::Receive],
-        Target::File { .. } if subject.load.objects.is_some() => {
-            &[Op::Put, Op::Get, Op::Append, Op::Stat, Op::Rename, Op::Delete]
-        }
+        Target::File { .. } if subject.load.objects.is_some() => &Op::OF_OBJECTS,
         Target::Tcp { .. } | Target::File { .. } | Target::Block(_) => &[Op::Read, Op::Write],
         Target::Scheme { engine, .. } => engine.declaration().ops,
         Target::Null { .. } | Target::Sim { .. } | Target::Stripe(_) => return None,
