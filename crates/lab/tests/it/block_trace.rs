@@ -79,7 +79,8 @@ fn traced_flushes_and_writes_are_those_of_the_disks_counters() {
         assert!(traced.flush.served_count.abs_diff(disk.flush_count) <= at_borders, "{disk:?} {traced:?}");
         let mean = traced.flush.device_mean_ns().unwrap();
         assert!(mean >= Nanos(FLUSH_US * 1000), "{mean:?}");
-        let at_borders = 8 + disk.write_count / 20;
-        assert!(traced.write.served_count.abs_diff(disk.write_count) <= at_borders, "{disk:?} {traced:?}");
+        // A flush without data, such as of a file whose data another worker's commit has written, is a write to the kernel.
+        let writes = traced.write.served_count + traced.flush_request_count;
+        assert!(writes.abs_diff(disk.write_count) <= at_borders, "{disk:?} {traced:?}");
     }
 }

@@ -55,6 +55,9 @@ pub struct BlockTimes {
     pub write: RequestTimes,
     /// Flushes of the device's cache, each for all that wait for it.
     pub flush: RequestTimes,
+    /// Requests for a flush without data, which the kernel's disk counters count among the writes.
+    #[serde(default)]
+    pub flush_request_count: u64,
     /// Completions whose issue was not seen: it was lost, or before tracing began or went on.
     #[serde(default)]
     pub unpaired_count: u64,

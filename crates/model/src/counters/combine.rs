@@ -138,7 +138,7 @@ combine!(
 
 combine!(RequestTimes: grows [served_count, device_ns, queued_count, queue_ns], levels [], facts []);
 combine!(
-    BlockTimes: grows [unpaired_count], levels [], facts [name, read, write, flush],
+    BlockTimes: grows [flush_request_count, unpaired_count], levels [], facts [name, read, write, flush],
     since requests_since,
     interval more_requests,
     beside more_requests

@@ -98,7 +98,12 @@ impl RequestPairing {
         }
         let key = RequestKey { device, kind: event.kind, sector: event.sector };
         match (event.step, event.kind) {
-            (Step::Queued, BlockRequestKind::FlushWait) => self.want_flush(device, event.at_ns),
+            (Step::Queued, BlockRequestKind::FlushWait) => {
+                if let Some(sums) = self.sums.get_mut(device) {
+                    sums.flush_request_count += 1;
+                }
+                self.want_flush(device, event.at_ns);
+            }
             // Its flush is what is issued and completed.
             (_, BlockRequestKind::FlushWait) => {}
             (_, BlockRequestKind::Flush) => self.flush(device, event),
@@ -345,6 +350,7 @@ mod tests {
             event(220, Completed, Flush, u64::MAX, 0),
         ]);
         assert_eq!((figures(sums.flush), sums.unpaired_count), ([1, 100, 1, 30], 0));
+        assert_eq!((sums.flush_request_count, sums.write.served_count), (1, 0));
     }
 
     #[test]
