@@ -218,7 +218,8 @@ pub trait Engine {
     /// What was really granted.
     fn effective(&self) -> &Effective;
 
-    /// One of the engine's buffers; there are as many as the queue depth, each of the block size.
+    /// One of the engine's buffers; there are as many as the queue depth, each of the block size. Once a write from it has
+    /// completed it may be another one, with the content of an earlier write.
     ///
     /// # Panics
     /// When the slot is not below the queue depth.

@@ -216,10 +216,14 @@ impl LoadCore {
         let is_kept = result.stability == Stability::Unstable;
         if std::mem::take(&mut self.calls.call_mut(index).is_reserved) {
             if is_kept {
-                let slot = self.flights.slot(flight).0 as usize;
-                let data = &self.blocks[slot][at..at + result.count as usize];
+                let block = &mut self.blocks[self.flights.slot(flight).0 as usize];
                 let written = narrows_wire::nfs::block::ByteRange { length_bytes: result.count, ..range };
-                self.unstable.keep(file, written, result.verifier, data);
+                if result.count as usize == block.len() {
+                    self.unstable.keep_block(file, written, result.verifier, block);
+                } else {
+                    let data = &block[at..at + result.count as usize];
+                    self.unstable.keep(file, written, result.verifier, data);
+                }
             } else {
                 self.unstable.release();
             }

@@ -21,6 +21,7 @@ mod server;
 mod session;
 mod tree;
 mod unstable;
+mod unstable_memory;
 
 #[cfg(test)]
 mod tests;
@@ -194,8 +195,12 @@ fn open_blocks(
     let table = calls_max + REWRITES_MAX as u64 + 2;
     let writes = spec.workload.ops().iter().any(|share| share.op.moves_towards_device()) || spec.create;
     let unstable = if writes && stability == Stability::Unstable {
-        let cell_bytes = block_bytes.min(u64::from(write_bytes_max));
-        UnstableStore::new(options.keep, cell_bytes, calls_max)?
+        match u64::from(write_bytes_max) {
+            part_bytes if part_bytes < block_bytes => {
+                UnstableStore::new(options.keep, part_bytes, calls_max)?
+            }
+            _ => UnstableStore::of_blocks(options.keep, block_bytes, calls_max, worker.seed)?,
+        }
     } else {
         UnstableStore::none()?
     };

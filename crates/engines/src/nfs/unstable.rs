@@ -1,7 +1,9 @@
 //! Data that the server has only in its memory, kept until a COMMIT: after a restart of the server it is written again.
 //!
-//! Memory is bounded: a write reserves its cell before it is sent. Hot path: one copy of a payload, no allocation.
+//! Memory is bounded: a write reserves its cell before it is sent. Hot path: one copy of a small payload, none of a large one;
+//! no allocation.
 
+use super::unstable_memory::CellMemory;
 use crate::error::EngineError;
 use narrows_model::units::saturate_usize;
 use narrows_sys::buffer::AlignedBuffer;
@@ -26,8 +28,7 @@ pub(super) struct UnstableWrite {
 /// Writes that a COMMIT has not covered yet.
 #[derive(Debug)]
 pub(super) struct UnstableStore {
-    memory: AlignedBuffer,
-    cell_bytes: usize,
+    memory: CellMemory,
     cells: Vec<UnstableWrite>,
     free: Vec<u32>,
     /// Cells in use, the oldest write first.
@@ -39,9 +40,23 @@ pub(super) struct UnstableStore {
 impl UnstableStore {
     /// Room for about `keep_bytes` of writes of up to `cell_bytes`, of which `calls_max` can be in flight.
     pub(super) fn new(keep_bytes: u64, cell_bytes: u64, calls_max: u64) -> Result<Self, EngineError> {
-        let cell_bytes = cell_bytes.max(1);
-        let least = calls_max.saturating_mul(FLIGHTS_MIN);
-        let count = (keep_bytes / cell_bytes).min(CELLS_MAX).max(least);
+        let count = cell_count(keep_bytes, cell_bytes, calls_max);
+        Ok(Self::with_memory(CellMemory::copying(count, cell_bytes)?, count))
+    }
+
+    /// The same of whole blocks of `block_bytes`, which [`Self::keep_block`] takes without a copy where they are large. `seed` is
+    /// that of the content that is given for the first of them.
+    pub(super) fn of_blocks(
+        keep_bytes: u64,
+        block_bytes: u64,
+        calls_max: u64,
+        seed: u64,
+    ) -> Result<Self, EngineError> {
+        let count = cell_count(keep_bytes, block_bytes, calls_max);
+        Ok(Self::with_memory(CellMemory::of_blocks(count, block_bytes, seed)?, count))
+    }
+
+    fn with_memory(memory: CellMemory, count: u64) -> Self {
         let none = UnstableWrite {
             file: 0,
             range: ByteRange { offset_bytes: 0, length_bytes: 0 },
@@ -49,15 +64,14 @@ impl UnstableStore {
             sequence: 0,
         };
         let cells = saturate_usize(count);
-        Ok(Self {
-            memory: AlignedBuffer::new(saturate_usize(count.saturating_mul(cell_bytes)))?,
-            cell_bytes: saturate_usize(cell_bytes),
+        Self {
+            memory,
             cells: vec![none; cells],
             free: (0..u32::try_from(count).unwrap_or(0)).rev().collect(),
             order: VecDeque::with_capacity(cells),
             reserved_count: 0,
             next_sequence: 0,
-        })
+        }
     }
 
     /// None at all, for loads that write nothing unstable.
@@ -98,13 +112,32 @@ impl UnstableStore {
 
     /// Keeps a write whose room was reserved.
     pub(super) fn keep(&mut self, file: u32, range: ByteRange, verifier: WriteVerifier, data: &[u8]) {
+        if let Some(cell) = self.take_cell(file, range, verifier) {
+            self.memory.copy(cell as usize, data);
+        }
+    }
+
+    /// The same of a write of the whole `block`, which has the content of some earlier write afterwards.
+    pub(super) fn keep_block(
+        &mut self,
+        file: u32,
+        range: ByteRange,
+        verifier: WriteVerifier,
+        block: &mut AlignedBuffer,
+    ) {
+        if let Some(cell) = self.take_cell(file, range, verifier) {
+            self.memory.take(cell as usize, block);
+        }
+    }
+
+    /// A free cell for a write whose room was reserved.
+    fn take_cell(&mut self, file: u32, range: ByteRange, verifier: WriteVerifier) -> Option<u32> {
         self.release();
-        let Some(cell) = self.free.pop() else { return };
-        let at = cell as usize * self.cell_bytes;
-        self.memory[at..at + data.len()].copy_from_slice(data);
+        let cell = self.free.pop()?;
         self.cells[cell as usize] = UnstableWrite { file, range, verifier, sequence: self.next_sequence };
         self.next_sequence += 1;
         self.order.push_back(cell);
+        Some(cell)
     }
 
     /// A kept write.
@@ -114,8 +147,7 @@ impl UnstableStore {
 
     /// Its data.
     pub(super) fn data(&self, cell: u32) -> &[u8] {
-        let at = cell as usize * self.cell_bytes;
-        &self.memory[at..at + self.cells[cell as usize].range.length_bytes as usize]
+        &self.memory.cell(cell as usize)[..self.cells[cell as usize].range.length_bytes as usize]
     }
 
     /// A kept write was written again.
@@ -196,6 +228,11 @@ impl UnstableStore {
         ranges.sort_unstable();
         ranges.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[1].1 < pair[0].2)
     }
+}
+
+/// Writes of up to `cell_bytes` for which `keep_bytes` are room, and for those in flight at the least.
+fn cell_count(keep_bytes: u64, cell_bytes: u64, calls_max: u64) -> u64 {
+    (keep_bytes / cell_bytes.max(1)).min(CELLS_MAX).max(calls_max.saturating_mul(FLIGHTS_MIN))
 }
 
 #[cfg(test)]
