@@ -112,6 +112,16 @@ pub trait OwnPlace: Send + std::fmt::Debug {
 
     /// What killed runs have left beside it: removed, or why not, in sentences.
     fn notes(&self) -> &[String];
+
+    /// Writes a file `name` with `content` into it, by which an endpoint at the server shows that it serves the same storage;
+    /// the file's path from the server's root. `None` where a place has no files.
+    ///
+    /// # Errors
+    /// When the server does not take it.
+    fn write_proof(&self, name: &str, content: &str) -> Result<Option<String>, EngineError> {
+        let _ = (name, content);
+        Ok(None)
+    }
 }
 
 /// What is at a target that is no path of this machine.

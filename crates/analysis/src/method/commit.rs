@@ -1,6 +1,6 @@
 //! The time of the commit of writes, and whether it limits many of them.
 
-use super::is_single;
+use super::{is_single, protocol};
 use crate::facts::offered_load::is_delivered;
 use crate::facts::{reads, time_per_op_s};
 use crate::thresholds::{FULL_RATIO, GAIN_RATIO};
@@ -15,10 +15,13 @@ use narrows_model::workload::Acknowledgement;
 /// clearly takes more.
 const COMMIT_GAIN_RATIO: f64 = 1.7;
 
-/// The same writes acknowledged early; `None` for what does not wait for a commit.
+/// The same writes acknowledged early; `None` for what does not wait for a commit. By a storage protocol a write waits for it
+/// that must be durable; its commit is compared with an endpoint's storage where there is one beside the server.
 pub(crate) fn early<'v>(view: &SummaryView<'v>, cell: &CellSummary) -> Option<&'v CellSummary> {
-    let late = !reads(cell.op) && cell.requested.acknowledgement == Acknowledgement::Late;
-    let found = view.ceiling(Cut::EarlyPath, cell).filter(|found| found.same_settings && late)?;
+    let by_protocol = || view.server().is_some() && protocol::is_durable_each(cell);
+    let late = cell.requested.acknowledgement == Acknowledgement::Late || by_protocol();
+    let waits = !reads(cell.op) && late;
+    let found = view.ceiling(Cut::EarlyPath, cell).filter(|found| found.same_settings && waits)?;
     (!is_delivered(found.cell)).then_some(found.cell)
 }
 

@@ -137,4 +137,15 @@ mod tests {
         assert!(!diagnosis.findings.iter().any(|finding| finding.code == RULE.code));
         assert!(!diagnosis.exonerated.iter().any(|entry| entry.segment == Segment::ServerCommit));
     }
+
+    #[test]
+    fn an_endpoint_beside_a_protocols_server_separates_the_commit_from_the_device() {
+        use crate::testing::by_protocol::{named, spoken, with_endpoint};
+        // The storage of the endpoint is as slow as the path: its device, or the flush of that.
+        let slow = spoken(|cell| cell.arrival(4.0).early(10.0));
+        assert_eq!(named(&slow, "synchronous write"), [Segment::ServerCommit, Segment::Device]);
+        assert_eq!(named(&with_endpoint(slow, 1.02), "synchronous write")[0], Segment::ServerCommit);
+        let waiting = spoken(|cell| cell.arrival(4.0).early(1.02));
+        assert_eq!(named(&with_endpoint(waiting, 1.02), "synchronous write"), [Segment::DeviceLatency]);
+    }
 }

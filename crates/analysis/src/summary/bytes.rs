@@ -165,8 +165,13 @@ pub(super) fn reaches_device(cut: Cut, target: &Target) -> bool {
 /// The role whose machine has the device: the server's for an endpoint or a network mount, else the load's own.
 fn device_role(data: &CellData, machines: &Machines<'_>) -> Role {
     let remote_mount = machines.client.path.as_ref().is_some_and(is_remote);
+    let is_spoken = || match data.cell.target.form() {
+        Target::Scheme { engine, .. } => engine.declaration().stores_data,
+        _ => false,
+    };
     let served = data.cell.site == Site::Server
         || matches!(data.cell.target.form(), Target::Tcp { .. })
+        || (machines.server.is_some() && is_spoken())
         || (is_path(data.cell.cut) && machines.server.is_some() && remote_mount)
         || (matches!(data.cell.target, Target::Sim { .. })
             && machines.server.is_some()

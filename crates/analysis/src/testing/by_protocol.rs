@@ -172,3 +172,14 @@ pub(crate) fn spoken_on(machine: &str, change: impl Fn(SpokenProtocol) -> Spoken
     summary.diagnosis = crate::diagnose(&summary);
     summary
 }
+
+/// The same with an endpoint beside the server, whose storage is so many times as fast as the path.
+pub(crate) fn with_endpoint(mut summary: Summary, storage: f64) -> Summary {
+    summary.hosts.extend(builtin("gigabit-nfs").hosts.into_iter().filter(|host| host.server.is_some()));
+    let paths = summary.cells.iter().filter(|cell| cell.cut == Cut::Path);
+    let stored: Vec<CellSummary> = paths.map(|cell| cut_of(cell, Cut::ServerStorage, storage)).collect();
+    summary.cells.extend(stored);
+    summary.prediction = crate::predict::predict(&summary);
+    summary.diagnosis = crate::diagnose(&summary);
+    summary
+}

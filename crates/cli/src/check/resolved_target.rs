@@ -189,6 +189,14 @@ impl ResolvedTarget {
         }
     }
 
+    /// Our own folder on a server, where TARGET is a folder of one.
+    pub(crate) fn own_place(&self) -> Option<&dyn OwnPlace> {
+        match &self.kind {
+            ResolvedTargetKind::Exported { own, .. } => own.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Lets our own folder stay when the command ends, with what is in it; where it is, if there is one.
     pub(crate) fn keep(&mut self) -> Option<&Path> {
         match &mut self.kind {
@@ -258,12 +266,17 @@ fn exported(
     clock: &Arc<dyn Clock>,
 ) -> Result<ResolvedTargetKind, CommandFailure> {
     let target = &arguments.target;
-    refuse_endpoint(arguments)?;
+    if !matches!(target, Target::Scheme { engine: EngineId::Nfs, .. }) {
+        refuse_endpoint(arguments)?;
+    }
     match measurement::examine_place(target, clock)? {
+        PlaceFound::File { .. } if arguments.server.is_some() => Err(CommandFailure::bad_input(format!(
+            "{target} is a file; --server needs a folder in which test files can be created"
+        ))),
         PlaceFound::File { length } => Ok(ResolvedTargetKind::File { length }),
         PlaceFound::Folder { free_bytes } => {
-            let own =
-                if arguments.output.plan { None } else { measurement::make_place(target, nonce, clock)? };
+            let is_plan = arguments.output.plan && arguments.server.is_none();
+            let own = if is_plan { None } else { measurement::make_place(target, nonce, clock)? };
             Ok(ResolvedTargetKind::Exported { own, free_bytes })
         }
     }
@@ -286,7 +299,7 @@ fn refuse_endpoint(arguments: &CheckArguments) -> Result<(), CommandFailure> {
     }
     let target = &arguments.target;
     Err(CommandFailure::bad_input(format!(
-        "--server is not supported with {target}: whether an endpoint serves the same storage is not known without a \
-         mount; mount it and check the folder with --server HOST:PORT, or check tcp://HOST:PORT/disk beside it"
+        "--server is not supported with {target}: whether an endpoint serves the same storage cannot be seen there, since \
+         it has no files; check tcp://HOST:PORT/disk beside it, or give --server-metrics"
     )))
 }

@@ -3,16 +3,19 @@
 use super::resolved_target::{ResolvedTarget, ResolvedTargetKind};
 use crate::args::CheckArguments;
 use crate::exit::CommandFailure;
-use crate::measurement::{self, ServeProcess};
+use crate::measurement::{self, ServeProcess, random_u64};
 use crate::token;
 use narrows_engines::{Clock, EngineFactory};
 use narrows_model::capabilities::Capabilities;
-use narrows_model::{Bytes, Inventory, Layer, Target, Via};
+use narrows_model::{Bytes, Layer, Target, Via};
 use narrows_run::Servers;
 use narrows_study::{RequestedServer, ServerKind};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+
+/// The name that an endpoint takes a proof by.
+const PROOF: &str = "mount-proof";
 
 /// The endpoint of a check, connected.
 pub(crate) struct CheckServer {
@@ -72,7 +75,7 @@ impl CheckServer {
         Ok(Self { _process: Some(process), ..connected })
     }
 
-    /// Connects to a server that must serve TARGET's mount.
+    /// Connects to a server that must serve TARGET's storage.
     fn remote(
         address: &str,
         resolved: &ResolvedTarget,
@@ -83,28 +86,21 @@ impl CheckServer {
             CommandFailure::bad_input(format!("--server {address} {problem}; write self or HOST:PORT"))
         })?;
         let mut server = Self::connect((&host, port), None, Some(ServerKind::Remote), token, clock)?;
-        server.prove_mount(resolved, address)?;
+        server.prove_storage(resolved, address)?;
         Ok(server)
     }
 
-    /// Writes a file through TARGET's mount and asks the server whether it sees it.
-    fn prove_mount(&mut self, resolved: &ResolvedTarget, address: &str) -> Result<(), CommandFailure> {
-        let Some(own) = resolved.own_folder() else {
-            return Err(CommandFailure::bad_input("--server needs a folder as TARGET".to_owned()));
-        };
-        let nonce = own.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let file = own.join("mount-proof");
-        std::fs::File::create_new(&file)
-            .and_then(|mut made| made.write_all(nonce.as_bytes()))
-            .map_err(|error| CommandFailure::could_not_run(format!("write {}: {error}", file.display())))?;
-        for name in names_at_server(&file, resolved.inventory()) {
-            if self.servers.first_mut().stores_file(&name, &nonce)? {
+    /// Writes a file into our own folder in TARGET and asks the server whether it sees it.
+    fn prove_storage(&mut self, resolved: &ResolvedTarget, address: &str) -> Result<(), CommandFailure> {
+        let content = format!("{:016x}", random_u64()?);
+        for name in write_proof(resolved, &content)? {
+            if self.servers.first_mut().stores_file(&name, &content)? {
                 return Ok(());
             }
         }
         Err(CommandFailure::bad_input(format!(
             "the server {address} does not serve the folder given: a file written there does not appear below its root; \
-             start it with `narrows serve --root` on the folder that is exported and mounted here"
+             start it with `narrows serve --root` on the folder that is exported"
         )))
     }
 
@@ -141,11 +137,28 @@ impl CheckServer {
     }
 }
 
-/// Names under which a server may see `file`: below its mount's root, and below ever deeper folders.
-fn names_at_server(file: &Path, inventory: &Inventory) -> Vec<String> {
-    let file = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
-    let mount = inventory.path.as_ref().map_or("/", |path| path.mount.mount_point.as_str());
-    let mut below = file.strip_prefix(mount).unwrap_or(&file).to_path_buf();
+/// Writes the file by which a server shows that it serves TARGET; the names under which the server may see it.
+fn write_proof(resolved: &ResolvedTarget, content: &str) -> Result<Vec<String>, CommandFailure> {
+    if let Some(place) = resolved.own_place() {
+        let written = place.write_proof(PROOF, content)?;
+        return Ok(written.map_or_else(Vec::new, |path| names_below(Path::new(path.trim_start_matches('/')))));
+    }
+    let Some(own) = resolved.own_folder() else {
+        return Err(CommandFailure::bad_input("--server needs a folder as TARGET".to_owned()));
+    };
+    let file = own.join(PROOF);
+    std::fs::File::create_new(&file)
+        .and_then(|mut made| made.write_all(content.as_bytes()))
+        .map_err(|error| CommandFailure::could_not_run(format!("write {}: {error}", file.display())))?;
+    let file = file.canonicalize().unwrap_or(file);
+    let mount = resolved.inventory().path.as_ref().map_or("/", |path| path.mount.mount_point.as_str());
+    Ok(names_below(file.strip_prefix(mount).unwrap_or(&file)))
+}
+
+/// Names under which a server may see a file at `path` from the root of a mount or of its own: below that, and below ever
+/// deeper folders.
+fn names_below(path: &Path) -> Vec<String> {
+    let mut below = path.to_path_buf();
     let mut names = Vec::new();
     // A server takes a proof only with our own folder before it.
     while below.components().count() >= 2 {

@@ -92,6 +92,13 @@ impl OwnPlace for NfsFolder {
     fn notes(&self) -> &[String] {
         &self.notes
     }
+
+    fn write_proof(&self, name: &str, content: &str) -> Result<Option<String>, EngineError> {
+        let MountedFolder { mut session, .. } = mount(&self.server)?;
+        let file = session.create(&self.handle, name, true)?;
+        session.write_small(&file, name, content.as_bytes())?;
+        Ok(Some(format!("{}/{name}", self.server.address.within(&self.name).path)))
+    }
 }
 
 impl Drop for NfsFolder {

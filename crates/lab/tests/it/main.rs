@@ -38,6 +38,7 @@ mod robust_silent;
 mod s3;
 mod suite_jovian;
 mod support;
+mod verdict_beside;
 mod verdict_bus;
 mod verdict_bytes;
 mod verdict_cache;

@@ -52,16 +52,16 @@ impl PointPlanner<'_> {
                 planned.extend(self.behind_mount(point));
             }
             CheckRoute::Disk(endpoint) | CheckRoute::Mount(endpoint) => {
-                planned.push(Ok(self.network(endpoint, point)));
-                planned.extend(self.past_the_proxy(endpoint, point));
-                planned.push(Ok(self.server_memory(endpoint, point)));
-                planned.push(self.server_storage(point));
+                planned.extend(self.by_endpoint(endpoint, point));
             }
             CheckRoute::Memory(endpoint) => {
                 planned.push(Ok(self.network(endpoint, point)));
                 planned.extend(self.past_the_proxy(endpoint, point));
             }
-            CheckRoute::Protocol => planned.extend(self.by_protocol(&path)),
+            CheckRoute::Protocol(endpoint) => {
+                planned.extend(endpoint.iter().flat_map(|endpoint| self.by_endpoint(endpoint, point)));
+                planned.extend(self.by_protocol(&path));
+            }
         }
         let early = self.early(&path);
         let direct = self.direct_path(&path, point);
@@ -85,8 +85,8 @@ impl PointPlanner<'_> {
     /// The whole path, as an application would use it; at an endpoint past the server's cache and durable.
     fn path(&self, point: GridPoint) -> Cell {
         match self.route {
-            CheckRoute::Protocol if self.is_upload(point) => self.upload(point),
-            CheckRoute::Protocol => self.protocol_path(point),
+            CheckRoute::Protocol(_) if self.is_upload(point) => self.upload(point),
+            CheckRoute::Protocol(_) => self.protocol_path(point),
             CheckRoute::Local | CheckRoute::Mount(_) => {
                 // What exists is read as it is found; a file system in memory has no cache that could be dropped.
                 let as_found = self.request.existing_file.is_some() || self.in_memory();
@@ -187,6 +187,15 @@ impl PointPlanner<'_> {
             Ok(()) => Ok(cell),
             Err(reason) => Err(SkippedCell { cell: cell.id, reason }),
         }
+    }
+
+    /// What an endpoint at the server shows: the stream to it, its memory, and its storage.
+    fn by_endpoint(&self, endpoint: &Endpoint, point: GridPoint) -> Vec<Planned> {
+        let mut cuts = vec![Ok(self.network(endpoint, point))];
+        cuts.extend(self.past_the_proxy(endpoint, point));
+        cuts.push(Ok(self.server_memory(endpoint, point)));
+        cuts.push(self.server_storage(point));
+        cuts
     }
 
     fn network(&self, endpoint: &Endpoint, point: GridPoint) -> Cell {

@@ -44,8 +44,8 @@ pub(super) enum CheckRoute {
     Memory(Endpoint),
     /// A mounted path, and an endpoint on the server behind the mount.
     Mount(Endpoint),
-    /// A server of a storage protocol that this machine speaks itself, with nothing of ours on it.
-    Protocol,
+    /// A server of a storage protocol that this machine speaks itself, and an endpoint on it where there is one.
+    Protocol(Option<Endpoint>),
 }
 
 impl CheckRoute {
@@ -71,8 +71,8 @@ impl CheckRoute {
                 "--server with a path",
                 "omit --server: the target already names the endpoint",
             )),
-            (Target::Scheme { engine, .. }, None) if engine.declaration().probe.is_some() => {
-                Ok(CheckRoute::Protocol)
+            (Target::Scheme { engine, .. }, server) if engine.declaration().probe.is_some() => {
+                Ok(CheckRoute::Protocol(server.as_ref().map(Endpoint::from_server)))
             }
             (
                 Target::Null { .. }
@@ -110,7 +110,7 @@ impl CheckRoute {
     /// Whether a proxy is on the path.
     pub(super) fn has_proxy(&self) -> bool {
         match self {
-            CheckRoute::Local | CheckRoute::Protocol => false,
+            CheckRoute::Local | CheckRoute::Protocol(_) => false,
             CheckRoute::Disk(endpoint) | CheckRoute::Memory(endpoint) | CheckRoute::Mount(endpoint) => {
                 endpoint.has_proxy()
             }
@@ -119,13 +119,13 @@ impl CheckRoute {
 
     /// Whether the path itself is files or objects below the target, not an endpoint.
     pub(super) fn is_path(&self) -> bool {
-        matches!(self, CheckRoute::Local | CheckRoute::Mount(_) | CheckRoute::Protocol)
+        matches!(self, CheckRoute::Local | CheckRoute::Mount(_) | CheckRoute::Protocol(_))
     }
 
     /// What the protocol that is spoken to `target` shows; `None` of any other path.
     pub(super) fn probe(&self, target: &Target) -> Option<&'static ProtocolProbe> {
         match (self, target) {
-            (CheckRoute::Protocol | CheckRoute::Local, Target::Scheme { engine, .. }) => {
+            (CheckRoute::Protocol(_) | CheckRoute::Local, Target::Scheme { engine, .. }) => {
                 engine.declaration().probe.as_ref()
             }
             _ => None,
@@ -135,7 +135,9 @@ impl CheckRoute {
     /// What the engine of the path can do; `None` where it is not known.
     pub(super) fn capabilities<'a>(&self, request: &'a CheckRequest) -> Option<&'a Capabilities> {
         match self {
-            CheckRoute::Local | CheckRoute::Mount(_) | CheckRoute::Protocol => request.engines.path.as_ref(),
+            CheckRoute::Local | CheckRoute::Mount(_) | CheckRoute::Protocol(_) => {
+                request.engines.path.as_ref()
+            }
             CheckRoute::Disk(_) => request.engines.server_disk.as_ref(),
             CheckRoute::Memory(_) => request.engines.server_memory.as_ref(),
         }
@@ -144,7 +146,7 @@ impl CheckRoute {
     /// Whether writes of this check are uploads: the engine puts whole objects and writes no blocks.
     pub(super) fn takes_uploads(&self, request: &CheckRequest) -> bool {
         let ops = self.capabilities(request).map_or(&[][..], |known| &known.ops);
-        *self == CheckRoute::Protocol && ops.contains(&Op::Put) && !ops.contains(&Op::Write)
+        matches!(self, CheckRoute::Protocol(_)) && ops.contains(&Op::Put) && !ops.contains(&Op::Write)
     }
 
     /// Why the path's engine cannot do a point, or may not; `None` when it can.
@@ -187,7 +189,7 @@ impl CheckRoute {
         match self {
             CheckRoute::Local => local_parts(kind),
             CheckRoute::Mount(_) => THROUGH_MOUNT,
-            CheckRoute::Disk(_) | CheckRoute::Protocol => AT_DISK,
+            CheckRoute::Disk(_) | CheckRoute::Protocol(_) => AT_DISK,
             CheckRoute::Memory(_) => AT_MEMORY,
         }
     }

@@ -36,6 +36,19 @@ fn nfs_and_iscsi_have_the_same_cuts() {
 }
 
 #[test]
+fn an_endpoint_beside_a_server_adds_its_cuts_to_those_of_the_protocol() {
+    let alone = spoken("nfs://storage/export", EngineId::Nfs);
+    let server = RequestedServer { kind: ServerKind::Remote, host: "storage".to_owned(), port: 5300 };
+    let disk = EngineId::Psync.declaration().capabilities();
+    let engines = EngineFacts { server_disk: Some(disk), ..alone.engines.clone() };
+    let beside = plan(&CheckRequest { server: Some(server), engines, ..alone.clone() });
+    let added = [Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage];
+    assert_eq!(cuts(&beside), cuts(&plan(&alone)).into_iter().chain(added).collect());
+    let path = cut(&beside, Cut::Path)[0];
+    assert_eq!(path.target.to_string(), "nfs://storage/export", "the load itself is not the endpoint's");
+}
+
+#[test]
 fn blocks_of_a_bucket_are_read_and_more_connections_are_more_requests() {
     let plan = plan(&spoken("s3://bucket/prefix", EngineId::S3));
     let expected = [Cut::RoundTrip, Cut::HotBlocks, Cut::Path, Cut::MoreConnections].into_iter();
