@@ -63,10 +63,15 @@ fn study(target: &str, sync: &str, seconds: u32) -> String {
 
 /// A run of a study, started; its record is in `NAME`.
 pub(crate) fn start_run(lab: &Lab, name: &str, text: &str) -> LabProcess {
+    start_trials(lab, name, text, 1)
+}
+
+/// The same with so many trials of each cell.
+pub(crate) fn start_trials(lab: &Lab, name: &str, text: &str, trials: u32) -> LabProcess {
     let file = lab.scratch().join(format!("{name}.toml"));
     fs::write(&file, text).unwrap();
     let mut command = Command::new(narrows_bin().unwrap());
-    command.args(["run", "--yes", "--trials", "1", "--json", "--out"]);
+    command.args(["run", "--yes", "--trials", &trials.to_string(), "--json", "--out"]);
     command.arg(lab.scratch().join(name)).arg(&file).current_dir(lab.scratch());
     lab.start(name, command).unwrap()
 }
@@ -161,6 +166,23 @@ fn a_folder_of_another_user_stays_whichever_run_its_marker_names() {
     next.wait(SOON).unwrap();
     assert!(left.join("made-by-narrows").exists() && left.join("data-0").exists());
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "{}", next.stderr().unwrap());
+}
+
+#[test]
+fn a_server_that_speaks_version_4_alone_is_named_with_what_to_do() {
+    let Some(lab) = lab_with_nfs() else { return };
+    let folder = export(&lab);
+    let server = Ganesha::start_version(&lab, 1, &folder, 4);
+    for (name, target) in [("ports", server.target("/data")), ("mapped", server.mapped_target("/data"))] {
+        let mut check = Command::new(narrows_bin().unwrap());
+        check.args(["check", &target]);
+        let mut check = lab.start(name, check).unwrap();
+        let status = check.wait(SOON).unwrap();
+        let message = check.stderr().unwrap();
+        assert!(!status.success(), "{message}");
+        assert!(message.contains("the server speaks version 4 of NFS alone"), "{name}: {message}");
+        assert!(message.contains("check the mounted folder"), "{name}: {message}");
+    }
 }
 
 #[test]
