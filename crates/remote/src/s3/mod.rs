@@ -8,6 +8,7 @@ mod client;
 mod counts;
 mod engine;
 mod failure;
+mod name_space;
 mod perform;
 mod place;
 mod pool;
