@@ -23,6 +23,8 @@ mod wire;
 mod writer;
 
 #[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
 mod place_tests;
 #[cfg(test)]
 mod tests;
