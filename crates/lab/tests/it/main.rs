@@ -11,6 +11,7 @@ mod block_devices;
 mod block_trace;
 mod bonnie_counts;
 mod cleanup;
+mod cpu_figures;
 mod device_claims;
 mod disks;
 mod fidelity;

@@ -1,6 +1,7 @@
 //! The engine `nfs` against a real server: conformance, restarts in the middle of a load, refusals.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -63,16 +64,20 @@ fn study(target: &str, sync: &str, seconds: u32) -> String {
 
 /// A run of a study, started; its record is in `NAME`.
 pub(crate) fn start_run(lab: &Lab, name: &str, text: &str) -> LabProcess {
-    start_trials(lab, name, text, 1)
+    start_trials(lab, name, text, (&narrows_bin().unwrap(), 1))
 }
 
-/// The same with so many trials of each cell.
-pub(crate) fn start_trials(lab: &Lab, name: &str, text: &str, trials: u32) -> LabProcess {
+/// The same by this program, with so many trials of each cell.
+pub(crate) fn start_trials(lab: &Lab, name: &str, text: &str, (program, trials): (&Path, u32)) -> LabProcess {
     let file = lab.scratch().join(format!("{name}.toml"));
     fs::write(&file, text).unwrap();
-    let mut command = Command::new(narrows_bin().unwrap());
+    let mut command = Command::new(program);
     command.args(["run", "--yes", "--trials", &trials.to_string(), "--json", "--out"]);
     command.arg(lab.scratch().join(name)).arg(&file).current_dir(lab.scratch());
+    if trials > 1 {
+        // Longer than any of them takes.
+        command.args(["--seconds", "600"]);
+    }
     lab.start(name, command).unwrap()
 }
 

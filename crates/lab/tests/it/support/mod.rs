@@ -57,6 +57,11 @@ pub(crate) fn lab_with_nfs() -> Option<Lab> {
     lab_with(&["ganesha.nfsd", "rpcbind"])
 }
 
+/// A lab that can have an NFS server, on a machine with the tools that report CPU; or nothing, as [`lab`].
+pub(crate) fn lab_with_cpu_tools() -> Option<Lab> {
+    lab_with(&["ganesha.nfsd", "rpcbind", "vmstat", "pidstat", "stdbuf"])
+}
+
 /// A lab that can have an NFS server and a guest that mounts its export; or nothing, as [`lab`].
 pub(crate) fn lab_with_guests() -> Option<Lab> {
     lab_with(&["ganesha.nfsd", "rpcbind", "linux.uml", "modprobe"])
