@@ -1,4 +1,4 @@
-//! A global allocator that counts, for tests that require "no allocation" of a hot path.
+//! A global allocator that counts, for tests that require "no allocation" of a hot path, or a bound of what is allocated.
 //!
 //! It counts per thread, so that tests that run side by side do not see each other. It is not for production: the
 //! feature `counting-alloc` is off by default, and a test binary installs it with
@@ -10,6 +10,7 @@ use std::cell::Cell;
 thread_local! {
     // Constant and without a destructor, so that touching it never allocates.
     static COUNT: Cell<u64> = const { Cell::new(0) };
+    static BYTES: Cell<u64> = const { Cell::new(0) };
 }
 
 /// The system's allocator, with every allocation and reallocation counted.
@@ -29,22 +30,34 @@ pub fn allocations_during<T>(work: impl FnOnce() -> T) -> (u64, T) {
     (allocation_count() - before, value)
 }
 
-fn count_one() {
+/// How many bytes `work` allocated on this thread, with what it returned. What was freed meanwhile is not taken off, and
+/// memory that grows counts again at its new size, so that no moment had more than that.
+///
+/// 0 where [`CountingAlloc`] is not installed.
+pub fn allocated_bytes_during<T>(work: impl FnOnce() -> T) -> (u64, T) {
+    let bytes = || BYTES.try_with(Cell::get).unwrap_or(0);
+    let before = bytes();
+    let value = work();
+    (bytes() - before, value)
+}
+
+fn count_one(size_bytes: usize) {
     // Fails only while the thread is being torn down; nobody can ask for its count then.
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+    let _ = BYTES.try_with(|bytes| bytes.set(bytes.get().wrapping_add(size_bytes as u64)));
 }
 
 // SAFETY: every call is passed unchanged to `System`, which upholds the contract; counting neither allocates nor
 // unwinds.
 unsafe impl GlobalAlloc for CountingAlloc {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count_one();
+        count_one(layout.size());
         // SAFETY: the caller's promises are exactly those that `System` asks for.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count_one();
+        count_one(layout.size());
         // SAFETY: as in `alloc`.
         unsafe { System.alloc_zeroed(layout) }
     }
@@ -55,7 +68,7 @@ unsafe impl GlobalAlloc for CountingAlloc {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_bytes: usize) -> *mut u8 {
-        count_one();
+        count_one(new_bytes);
         // SAFETY: as in `dealloc`; the new size is the caller's promise.
         unsafe { System.realloc(block, layout, new_bytes) }
     }

@@ -13,6 +13,8 @@ pub mod first_bytes;
 pub mod frame;
 mod greeting;
 pub mod hello;
+#[cfg(test)]
+mod hostile_memory;
 pub mod iscsi;
 pub mod nfs;
 pub mod open;

@@ -42,7 +42,7 @@ use examine::examine;
 use issuer::{CONNECTIONS_MAX, NfsEngine};
 use mount::{MountedFolder, mount};
 use narrows_model::capabilities::{Capabilities, Completion};
-use narrows_model::engine::nfs::TRANSFER_BYTES_MAX;
+use narrows_model::engine::nfs::{StatCall, TRANSFER_BYTES_MAX};
 use narrows_model::engine::{self, EngineDeclaration};
 use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::workload::{CacheState, SyncPolicy};
@@ -73,11 +73,18 @@ struct NfsOptions {
     rsize: u64,
     wsize: u64,
     keep: u64,
+    stat: StatCall,
 }
 
 impl Default for NfsOptions {
     fn default() -> Self {
-        Self { connections: 1, rsize: TRANSFER_BYTES_MAX, wsize: TRANSFER_BYTES_MAX, keep: KEEP_BYTES }
+        Self {
+            connections: 1,
+            rsize: TRANSFER_BYTES_MAX,
+            wsize: TRANSFER_BYTES_MAX,
+            keep: KEEP_BYTES,
+            stat: StatCall::Lookup,
+        }
     }
 }
 
@@ -132,6 +139,7 @@ impl EngineFactory for NfsFactory {
                 read_bytes_max: options.rsize,
                 write_bytes_max: options.wsize,
                 keep_bytes: options.keep,
+                stat_call: options.stat,
                 stability,
                 effective: effective(spec),
             };

@@ -9,6 +9,7 @@ use narrows_wire::nfs::calls::put_name;
 use narrows_wire::nfs::mount::{put_path, put_port_of, read_exports, read_mount, read_port};
 use narrows_wire::nfs::procedure::{MOUNT, NFS, RpcProgram};
 use narrows_wire::nfs::results::read_lookup;
+use narrows_wire::nfs::rpc::RpcRefusal;
 use narrows_wire::nfs::{Procedure, Status};
 
 /// Where every port mapper listens.
@@ -16,6 +17,12 @@ const PORTMAP_PORT: u16 = 111;
 /// Longest wait for a port mapper to accept a connection, and then to answer: it answers from memory, and firewalls that let
 /// NFS pass often drop what is sent to it. Twice what a name server that is silent costs a resolver.
 const PORTMAP_TIMEOUT_NS: u64 = 10_000_000_000;
+/// Where NFS servers listen that need no port mapper.
+const NFS_PORT: u16 = 2049;
+/// Longest wait for a server to accept a connection, and then to say which versions it has: it is asked to explain a failure.
+const VERSIONS_TIMEOUT_NS: u64 = 2_000_000_000;
+const OTHER_VERSIONS_HINT: &str = "mount the export and check the mounted folder (narrows check /mnt/FOLDER), whose calls are \
+    counted too; or let the server serve version 3 as well, with its port mapper and MOUNT";
 /// Exports that a message lists.
 const LISTED_EXPORTS_MAX: usize = 8;
 /// Exports that are looked through.
@@ -30,6 +37,40 @@ pub(super) struct MountedFolder {
 
 /// Mounts the export of the server's address, and finds the folder in it.
 pub(super) fn mount(server: &NfsServer) -> Result<MountedFolder, EngineError> {
+    mount_by_version_3(server).map_err(|error| match error.kind {
+        // No port mapper, no MOUNT, no NFSv3: a server of other versions has none of them.
+        ErrorKind::Refused | ErrorKind::PeerGone | ErrorKind::Unsupported => {
+            only_other_versions(server).unwrap_or(error)
+        }
+        _ => error,
+    })
+}
+
+/// The error that the server speaks NFS, and version 3 is not among its versions; `None` where it does not say so.
+fn only_other_versions(server: &NfsServer) -> Option<EngineError> {
+    let timeout_ns = server.timeout_ns.min(VERSIONS_TIMEOUT_NS);
+    let asked = NfsServer { timeout_ns, ..server.clone() };
+    // Port mappers name the port of a program where they know other versions of it alone.
+    let port = port(&asked, NFS, server.address.port).unwrap_or(NFS_PORT);
+    let mut service = RpcSession::open(&asked, port).ok()?;
+    let answered = service.call_or_refusal("ask for versions", Procedure::Null, |_| {}, |_| Ok(())).ok()?;
+    match answered {
+        Err(RpcRefusal::Version { low, high }) if low > NFS.version || high < NFS.version => {
+            let versions =
+                if low == high { format!("version {low}") } else { format!("versions {low} to {high}") };
+            Some(
+                EngineError::new(ErrorKind::Unsupported, "mount", server.name())
+                    .detail(format!(
+                        "the server speaks {versions} of NFS alone, and narrows speaks version 3"
+                    ))
+                    .hint(OTHER_VERSIONS_HINT),
+            )
+        }
+        _ => None,
+    }
+}
+
+fn mount_by_version_3(server: &NfsServer) -> Result<MountedFolder, EngineError> {
     let address = &server.address;
     let mount_port = port(server, MOUNT, address.mount_port)?;
     let nfs_port = port(server, NFS, address.port)?;

@@ -9,7 +9,7 @@ use crate::connections::StoragePeer;
 use crate::error::{EngineError, ErrorKind};
 use narrows_wire::nfs::Procedure;
 use narrows_wire::nfs::record::{RecordReader, RpcRecord};
-use narrows_wire::nfs::rpc::{AuthSys, CallTemplate, ReplyOutcome, end_call, read_reply};
+use narrows_wire::nfs::rpc::{AuthSys, CallTemplate, ReplyOutcome, RpcRefusal, end_call, read_reply};
 use narrows_wire::nfs::xdr::{XdrError, XdrReader};
 use rustix::event::PollFlags;
 use rustix::net::{RecvFlags, SendFlags};
@@ -82,6 +82,18 @@ impl RpcSession {
         put: impl FnOnce(&mut Vec<u8>),
         read: impl FnOnce(&mut XdrReader<'_>) -> Result<T, XdrError>,
     ) -> Result<T, EngineError> {
+        let answered = self.call_or_refusal(operation, procedure, put, read)?;
+        answered.map_err(|refusal| self.server.refused(operation, refusal))
+    }
+
+    /// The same, or why the server did not execute the call.
+    pub(super) fn call_or_refusal<T>(
+        &mut self,
+        operation: &'static str,
+        procedure: Procedure,
+        put: impl FnOnce(&mut Vec<u8>),
+        read: impl FnOnce(&mut XdrReader<'_>) -> Result<T, XdrError>,
+    ) -> Result<Result<T, RpcRefusal>, EngineError> {
         self.next_xid = self.next_xid.wrapping_add(1);
         let xid = self.next_xid;
         let mut call = std::mem::take(&mut self.call);
@@ -100,10 +112,10 @@ impl RpcSession {
         self.counts.sent(procedure, call.len(), false);
         self.call = call;
         sent?;
-        let (reply_bytes, read) = self.receive(operation, xid, deadline, read)?;
+        let (reply_bytes, answered) = self.receive(operation, xid, deadline, read)?;
         let latency_ns = self.server.clock.now().0.saturating_sub(started_ns);
-        self.counts.received(procedure, reply_bytes, latency_ns, false);
-        Ok(read)
+        self.counts.received(procedure, reply_bytes, latency_ns, answered.is_err());
+        Ok(answered)
     }
 
     fn send(&self, operation: &'static str, mut bytes: &[u8], deadline: Tick) -> Result<(), EngineError> {
@@ -125,7 +137,7 @@ impl RpcSession {
         xid: u32,
         deadline: Tick,
         read: impl FnOnce(&mut XdrReader<'_>) -> Result<T, XdrError>,
-    ) -> Result<(usize, T), EngineError> {
+    ) -> Result<(usize, Result<T, RpcRefusal>), EngineError> {
         let mut records = RecordReader::new(REPLY_BYTES_MAX);
         loop {
             let mut input = self.kept.as_slice();
@@ -140,14 +152,14 @@ impl RpcSession {
                 if of != xid {
                     continue;
                 }
-                if let ReplyOutcome::Refused(refusal) = outcome {
-                    return Err(self.server.refused(operation, refusal));
-                }
-                let value =
-                    read(&mut reader).map_err(|error| self.server.malformed(operation, error.to_string()))?;
+                let answered = match outcome {
+                    ReplyOutcome::Refused(refusal) => Err(refusal),
+                    ReplyOutcome::Accepted => Ok(read(&mut reader)
+                        .map_err(|error| self.server.malformed(operation, error.to_string()))?),
+                };
                 let reply_bytes = record.len();
                 self.kept = input.to_vec();
-                return Ok((reply_bytes, value));
+                return Ok((reply_bytes, answered));
             }
             let rest = input.len();
             let consumed = self.kept.len() - rest;

@@ -122,3 +122,33 @@ fn a_refusal_of_the_caller_is_a_matter_of_permission() {
     assert_eq!(error.kind, ErrorKind::Permission, "{error}");
     assert!(error.to_string().contains("AUTH_TOOWEAK"), "{error}");
 }
+
+#[test]
+fn a_server_of_other_versions_alone_is_named_with_what_to_do() {
+    let error = opened(|mut connection| {
+        let xid = call(&mut connection)?;
+        // PROG_MISMATCH: version 4 alone.
+        let words = [1_u32, 0, 0, 0, 2, 4, 4].map(u32::to_be_bytes).concat();
+        connection.write_all(&[&0x8000_0020_u32.to_be_bytes()[..], &xid, &words].concat())?;
+        connection.read_exact(&mut [0; 1])
+    });
+    assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("speaks version 4 of NFS alone, and narrows speaks version 3"), "{text}");
+    assert!(text.contains("check the mounted folder") && text.contains("serve version 3 as well"), "{text}");
+}
+
+#[test]
+fn a_server_without_mount_that_speaks_version_3_keeps_its_error() {
+    let error = opened(|mut connection| {
+        for _ in 0..2 {
+            let xid = call(&mut connection)?;
+            // PROG_UNAVAIL.
+            let words = [1_u32, 0, 0, 0, 1].map(u32::to_be_bytes).concat();
+            connection.write_all(&[&0x8000_0018_u32.to_be_bytes()[..], &xid, &words].concat())?;
+        }
+        Ok(())
+    });
+    assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
+    assert!(error.to_string().contains("PROG_UNAVAIL"), "{error}");
+}

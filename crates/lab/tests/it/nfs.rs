@@ -1,6 +1,7 @@
 //! The engine `nfs` against a real server: conformance, restarts in the middle of a load, refusals.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -63,11 +64,20 @@ fn study(target: &str, sync: &str, seconds: u32) -> String {
 
 /// A run of a study, started; its record is in `NAME`.
 pub(crate) fn start_run(lab: &Lab, name: &str, text: &str) -> LabProcess {
+    start_trials(lab, name, text, (&narrows_bin().unwrap(), 1))
+}
+
+/// The same by this program, with so many trials of each cell.
+pub(crate) fn start_trials(lab: &Lab, name: &str, text: &str, (program, trials): (&Path, u32)) -> LabProcess {
     let file = lab.scratch().join(format!("{name}.toml"));
     fs::write(&file, text).unwrap();
-    let mut command = Command::new(narrows_bin().unwrap());
-    command.args(["run", "--yes", "--trials", "1", "--json", "--out"]);
+    let mut command = Command::new(program);
+    command.args(["run", "--yes", "--trials", &trials.to_string(), "--json", "--out"]);
     command.arg(lab.scratch().join(name)).arg(&file).current_dir(lab.scratch());
+    if trials > 1 {
+        // Longer than any of them takes.
+        command.args(["--seconds", "600"]);
+    }
     lab.start(name, command).unwrap()
 }
 
@@ -161,6 +171,23 @@ fn a_folder_of_another_user_stays_whichever_run_its_marker_names() {
     next.wait(SOON).unwrap();
     assert!(left.join("made-by-narrows").exists() && left.join("data-0").exists());
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "{}", next.stderr().unwrap());
+}
+
+#[test]
+fn a_server_that_speaks_version_4_alone_is_named_with_what_to_do() {
+    let Some(lab) = lab_with_nfs() else { return };
+    let folder = export(&lab);
+    let server = Ganesha::start_version(&lab, 1, &folder, 4);
+    for (name, target) in [("ports", server.target("/data")), ("mapped", server.mapped_target("/data"))] {
+        let mut check = Command::new(narrows_bin().unwrap());
+        check.args(["check", &target]);
+        let mut check = lab.start(name, check).unwrap();
+        let status = check.wait(SOON).unwrap();
+        let message = check.stderr().unwrap();
+        assert!(!status.success(), "{message}");
+        assert!(message.contains("the server speaks version 4 of NFS alone"), "{name}: {message}");
+        assert!(message.contains("check the mounted folder"), "{name}: {message}");
+    }
 }
 
 #[test]

@@ -14,7 +14,9 @@ use crate::support::{SOON, lab_with_nfs};
 use narrows_engines::conformance::{self, complete, worker};
 use narrows_engines::nfs::NfsFactory;
 use narrows_engines::request::OBJECT_LISTED;
-use narrows_engines::{Engine, EngineFactory, IoRequest, MonotonicClock, OpenSpec, PlaceRequest, Slot};
+use narrows_engines::{
+    Engine, EngineFactory, IoRequest, MonotonicClock, OpenSpec, PlaceRequest, ProtocolCounters, Slot,
+};
 use narrows_lab::{Lab, narrows_bin};
 use narrows_model::workload::{ObjectSet, ObjectSync, SyncPolicy};
 use narrows_model::{Bytes, Op, Workload};
@@ -119,6 +121,58 @@ fn objects_are_files_of_the_export_with_their_bytes_and_every_operation_finds_th
     }
     drop(own);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left");
+}
+
+#[test]
+fn a_stat_is_a_lookup_or_a_getattr_alone_as_the_server_counts_them() {
+    const COUNT: u32 = 40;
+    let Some(lab) = lab_with_nfs() else { return };
+    let folder = export(&lab);
+    let server = Ganesha::start_logging(&lab, 1, &folder);
+    let place = PlaceRequest {
+        nonce: 7,
+        owner: "a test",
+        is_gone: &|_| false,
+        clock: Arc::new(MonotonicClock::new()),
+        timeout_ns: 5_000_000_000,
+    };
+    let own = NfsFactory.own_place(&server.target("/data").parse().unwrap(), &place).unwrap().unwrap();
+    let spec = |stat: &str| {
+        let set = ObjectSet { count: u64::from(COUNT), folders: 2, ..ObjectSet::default() };
+        let mut workload = Workload { op: Op::Stat, objects: Some(set), ..Workload::default() };
+        workload.engine_options.set("stat", stat);
+        let target = own.target().to_string();
+        let objects = vec!["objects-0-0".to_owned()];
+        OpenSpec { workload, objects, ..conformance::spec(&target, Op::Stat, 1) }
+    };
+    let mut maker = NfsFactory.open(&spec("lookup"), &worker()).unwrap();
+    (0..COUNT).for_each(|number| put(maker.as_mut(), number));
+    for (stat, getattrs, lookups) in [("lookup", 0, COUNT), ("getattr", COUNT, 0)] {
+        let mut engine = NfsFactory.open(&spec(stat), &worker()).unwrap();
+        let counted = || ["GETATTR", "LOOKUP"].map(|name| server.logged_calls(name));
+        let before = counted();
+        (0..COUNT).for_each(|number| assert_eq!(done(engine.as_mut(), Op::Stat, number, 0), 0));
+        let after = counted();
+        let logged = [after[0] - before[0], after[1] - before[1]];
+        assert_eq!(logged, [getattrs as usize, lookups as usize], "{stat}");
+        let mut counters = ProtocolCounters::default();
+        engine.counters(&mut counters);
+        let rpc = counters.rpc.unwrap();
+        let names = rpc.procedures.iter().map(|one| (one.procedure.as_str(), one.reply_count));
+        let expected = if stat == "getattr" { "GETATTR" } else { "LOOKUP" };
+        assert_eq!(names.collect::<Vec<_>>(), [(expected, u64::from(COUNT))], "{stat}");
+    }
+    // The same as a study, whose stats find the objects that its puts have made.
+    let text = format!(
+        "title = \"stat\"\ntarget = \"{}\"\ncuts = []\ncell_order = \"as_written\"\n[workload]\nworkers = 2\n\
+         [workload.nfs]\nstat = \"getattr\"\n[workload.objects]\ncount = 100\n[sweep]\nop = [\"put\", \"stat\"]\n",
+        server.target("/data")
+    );
+    let mut run = start_run(&lab, "stat", &text);
+    run.wait(SOON).unwrap();
+    let cells = summary_of(&run).cells;
+    assert!(cells[1].errors.is_empty() && cells[1].protocol.len() == 1, "{:?}", cells[1].protocol);
+    assert_eq!(calls(&cells[1], "GETATTR").reply_count, 100);
 }
 
 /// What a command of narrows prints.

@@ -25,7 +25,7 @@ const SLOT_BYTES: u32 = 64 << 10;
 const BLOCK_BYTES: usize = SLOT_BYTES as usize;
 
 #[allow(clippy::disallowed_methods, reason = "signatures are dated")]
-fn now() -> i64 {
+pub(crate) fn now() -> i64 {
     i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap()
 }
 
@@ -40,7 +40,7 @@ fn factory() -> S3Factory {
 }
 
 /// A place of our own below `prefix`.
-fn place(factory: &S3Factory, target: &str) -> Result<Box<dyn OwnPlace>, String> {
+pub(crate) fn place(factory: &S3Factory, target: &str) -> Result<Box<dyn OwnPlace>, String> {
     let request = PlaceRequest {
         nonce: 7,
         owner: "a test",

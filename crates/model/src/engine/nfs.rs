@@ -1,12 +1,13 @@
 //! The engine `nfs`: `NFSv3` spoken in user space.
 
 use super::{
-    DirectAccess, EngineDeclaration, EngineDescription, EngineId, EngineOption, OptionKind, OptionTable,
-    ProtocolProbe, Scheme, Serves, StripeSupport,
+    ClashText, DirectAccess, EngineClash, EngineDeclaration, EngineDescription, EngineId, EngineOption,
+    OptionKind, OptionTable, ProtocolProbe, Scheme, Serves, StripeSupport,
 };
 use crate::capabilities::Completion;
 use crate::target::nfs::{FORM, NfsAddress};
-use crate::workload::Op;
+use crate::workload::{Op, Workload};
+use serde::Deserialize;
 
 /// Most bytes of a READ or WRITE that are asked for.
 pub const TRANSFER_BYTES_MAX: u64 = 1 << 20;
@@ -82,6 +83,14 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
                 meaning: "Unstable data that a worker keeps until a COMMIT, to write it again if the server restarts; \
                           when it is full, a COMMIT is sent.",
             },
+            EngineOption {
+                name: "stat",
+                kind: OptionKind::Choice(&["lookup", "getattr"]),
+                default: "\"lookup\"",
+                example: "\"getattr\"",
+                meaning: "The call of a stat of a whole file: LOOKUP of its name, as of a file that was not seen yet, or GETATTR \
+                          of its handle, which is known from CREATE, READDIRPLUS or a LOOKUP before the load.",
+            },
         ],
     }),
     only_in: None,
@@ -93,5 +102,34 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
         server_command: "nfsstat -s (on the server)",
         connection_per_request: false,
     }),
-    clashes: &[],
+    clashes: &[EngineClash { code: "stat_of_blocks", keys: &["nfs.stat"], check: stat_of_blocks }],
 };
+
+/// The call of a stat of a whole file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StatCall {
+    /// LOOKUP of its name.
+    #[default]
+    Lookup,
+    /// GETATTR of its handle.
+    Getattr,
+}
+
+/// The option `stat` alone.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct StatOption {
+    stat: StatCall,
+}
+
+fn stat_of_blocks(load: &Workload) -> Option<ClashText> {
+    let option: StatOption = load.engine_options.typed().unwrap_or_default();
+    (load.objects.is_none() && option.stat != StatCall::Lookup).then(|| {
+        ClashText::new(
+            "stat = \"getattr\" in a load of blocks",
+            "stat where whole files are loaded: a load of blocks makes no stat",
+            "omit nfs.stat, or add [workload.objects]",
+        )
+    })
+}

@@ -4,6 +4,7 @@
 
 use super::counts::{EndedCall, S3Call, S3Counts};
 use super::failure::{S3Failure, element_text};
+use super::name_space::in_usual_name_space;
 use super::site::S3Site;
 use super::transport::{LaterResolver, WireConnector};
 use super::upload_list::ListUploads;
@@ -15,6 +16,7 @@ use rusty_s3::actions::{CompleteMultipartUpload, CreateMultipartUpload, DeleteOb
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 use ureq::http::{Method, Request, Response};
+use ureq::unversioned::transport::Connector;
 use ureq::{Agent, Body, SendBody};
 use url::Url;
 
@@ -72,6 +74,11 @@ struct SignedCall<'a> {
 impl S3Client {
     /// A client of `site`, not connected yet.
     pub(super) fn new(site: Arc<S3Site>) -> Self {
+        Self::over(site, WireConnector)
+    }
+
+    /// The same over connections that `connector` makes.
+    pub(super) fn over<C: Connector>(site: Arc<S3Site>, connector: impl FnOnce(Arc<Wire>) -> C) -> Self {
         let wire = Arc::new(Wire::new(site.wire.clone()));
         let config = Agent::config_builder()
             .http_status_as_error(false)
@@ -83,7 +90,7 @@ impl S3Client {
             .max_response_header_size(HEAD_BYTES_MAX)
             .user_agent(concat!("narrows/", env!("CARGO_PKG_VERSION")))
             .build();
-        let agent = Agent::with_parts(config, WireConnector(Arc::clone(&wire)), LaterResolver);
+        let agent = Agent::with_parts(config, connector(Arc::clone(&wire)), LaterResolver);
         Self { site, wire, counts: Arc::default(), agent, ends_at: None }
     }
 
@@ -201,6 +208,7 @@ impl S3Client {
         }
         let call = SignedCall::plain(S3Call::List, Method::GET, site.sign(&action));
         let text = self.exchange(&call, |response, reader| reader.read_text(response, TEXT_BYTES_MAX))?;
+        let text = in_usual_name_space(&text, "ListBucketResult");
         let found =
             ListObjectsV2::parse_response(&text).map_err(|error| S3Failure::malformed(error.to_string()))?;
         let keys: Vec<String> = found.contents.into_iter().map(|object| object.key).collect();
@@ -220,6 +228,7 @@ impl S3Client {
             ..SignedCall::plain(S3Call::CreateUpload, Method::POST, site.sign(&action))
         };
         let text = self.exchange(&call, |response, reader| reader.read_text(response, TEXT_BYTES_MAX))?;
+        let text = in_usual_name_space(&text, "InitiateMultipartUploadResult");
         let made = CreateMultipartUpload::parse_response(&text)
             .map_err(|error| S3Failure::malformed(error.to_string()))?;
         Ok(made.upload_id().to_owned())

@@ -8,6 +8,7 @@ mod client;
 mod counts;
 mod engine;
 mod failure;
+mod name_space;
 mod perform;
 mod place;
 mod pool;
@@ -21,6 +22,8 @@ mod uploads;
 mod wire;
 mod writer;
 
+#[cfg(test)]
+mod hostile_tests;
 #[cfg(test)]
 mod place_tests;
 #[cfg(test)]

@@ -145,7 +145,7 @@ pub(super) fn empty(client: &mut S3Client, prefix: &str, stays: Option<&str>) ->
         let is_last = found.next.is_none();
         found.keys.retain(|key| Some(key.as_str()) != stays);
         if !found.keys.is_empty() {
-            client.delete_many(&found.keys)?;
+            delete_all(client, &found.keys)?;
         }
         if is_last || found.keys.is_empty() {
             break;
@@ -177,6 +177,16 @@ pub(super) fn empty(client: &mut S3Client, prefix: &str, stays: Option<&str>) ->
         before = uploads;
     }
     Err(S3Failure::malformed("its list of uploads has no end"))
+}
+
+/// Deletes these objects: with one request, or each by itself where the server does not have that request, or fails in it.
+fn delete_all(client: &mut S3Client, keys: &[String]) -> Result<(), S3Failure> {
+    match client.delete_many(keys) {
+        Err(failure) if matches!(failure.status, Some(400 | 405 | 500..=599)) => {
+            keys.iter().try_for_each(|key| client.delete(key))
+        }
+        deleted => deleted,
+    }
 }
 
 /// Removes the place at `address` with all objects below it, the marker last.

@@ -13,7 +13,8 @@ const TIMEOUT_NS: u64 = 300_000_000;
 /// Errors and ends come before this: several times all waits, for a machine that is busy.
 const WITHIN_NS: u64 = 30_000_000_000;
 
-/// A server that answers every request with 200 and what `answer` returns for its first line.
+/// A server that answers every request with 200 and what `answer` returns for its first line, or with the status that this
+/// begins with.
 struct FakeBucket {
     port: u16,
     requests: Arc<Mutex<Vec<String>>>,
@@ -86,7 +87,8 @@ fn serve(
             seen.len()
         };
         let text = answer(&line, number);
-        write!(connection, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{text}", text.len())?;
+        let status = text.get(..3).filter(|start| start.parse::<u16>().is_ok()).unwrap_or("200");
+        write!(connection, "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{text}", text.len())?;
     }
 }
 
@@ -204,4 +206,33 @@ fn an_answer_of_elements_in_each_other_ends_nothing_but_its_request() {
     });
     let notes = bucket.place();
     assert!(notes[0].contains("what killed runs left there is not known"), "{notes:?}");
+}
+
+#[test]
+fn where_many_cannot_be_deleted_at_once_each_is_by_itself() {
+    let prefix = format!("p/{PREFIX}0000000000000007/");
+    let keys = [format!("{prefix}a"), format!("{prefix}b")];
+    let left = Mutex::new(keys.to_vec());
+    let bucket = FakeBucket::start(move |line, _| {
+        let mut left = left.lock().unwrap();
+        if line.starts_with("POST ") {
+            return "500 <Error><Code>InternalError</Code></Error>".to_owned();
+        }
+        if line.starts_with("DELETE ") {
+            left.retain(|key| !line.contains(&key[key.len() - 18..]));
+        }
+        if line.contains("list-type=2") && !line.contains("delimiter") {
+            list(&[], &left, None)
+        } else {
+            list(&[], &[], None)
+        }
+    });
+    bucket.place();
+    let changes = bucket.changes();
+    for key in &keys {
+        assert!(
+            changes.iter().any(|line| line.starts_with(&format!("DELETE /bucket/{key}?"))),
+            "{changes:?}"
+        );
+    }
 }

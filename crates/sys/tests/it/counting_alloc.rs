@@ -2,7 +2,7 @@
 
 use narrows_sys::buffer::AlignedBuffer;
 use narrows_sys::clock::Monotonic;
-use narrows_sys::counting_alloc::{CountingAlloc, allocations_during};
+use narrows_sys::counting_alloc::{CountingAlloc, allocated_bytes_during, allocations_during};
 use narrows_sys::ring::{Ring, RingOp, RingRequest, RingSetup, RingSpec};
 use narrows_sys::{file, memory, process};
 
@@ -15,6 +15,13 @@ fn each_allocation_and_each_growth_counts_once() {
     assert_eq!(count, 1);
     let (count, ()) = allocations_during(|| bytes.reserve_exact(4096));
     assert_eq!(count, 1);
+    let (bytes, _) = allocated_bytes_during(|| {
+        drop(Vec::<u8>::with_capacity(1000));
+        let mut grown = Vec::<u8>::with_capacity(16);
+        grown.reserve_exact(100);
+        grown
+    });
+    assert_eq!(bytes, 1000 + 16 + 100);
 }
 
 #[test]

@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorKind, Refusal};
 use login::{asked, secrets};
 use proptest::prelude::*;
 
+mod hostile;
 mod login;
 
 const NUMBERS: SendNumbers = SendNumbers { command: 0x0102_0304, status: 0x0506_0708 };
@@ -310,17 +311,4 @@ proptest! {
     fn random_bytes_are_never_a_panic(bytes in bytes_of_targets()) {
         read_as_all(&bytes);
     }
-}
-
-#[test]
-#[ignore = "campaign: ten million cases of random bytes"]
-fn ten_million_random_cases_are_never_a_panic() {
-    let config = ProptestConfig { cases: 10_000_000, failure_persistence: None, ..ProptestConfig::default() };
-    let mut runner = proptest::test_runner::TestRunner::new(config);
-    runner
-        .run(&bytes_of_targets(), |bytes| {
-            read_as_all(&bytes);
-            Ok(())
-        })
-        .unwrap();
 }

@@ -12,7 +12,8 @@ use super::mount::{put_path, put_port_of, read_exports, read_mount, read_port};
 use super::procedure::{MOUNT, NFS, Procedure};
 use super::record::{MARK_BYTES, RecordReader, RpcRecord, mark};
 use super::results::{
-    read_attributes, read_changed, read_created, read_list, read_lookup, read_renamed, read_server_sizes,
+    read_attributes, read_changed, read_created, read_free_bytes, read_list, read_lookup, read_renamed,
+    read_server_sizes,
 };
 use super::rpc::{AuthSys, CallTemplate, ReplyOutcome, RpcRefusal, end_call, read_reply};
 use super::status::Status;
@@ -21,6 +22,8 @@ use nfs3_types::nfs3::{self as peer, Nfs3Option, Nfs3Result};
 use nfs3_types::rpc as peer_rpc;
 use nfs3_types::xdr_codec::{List, Opaque, Pack, Unpack};
 use proptest::prelude::*;
+
+mod hostile;
 
 fn handle() -> FileHandle {
     FileHandle::new(b"handle").unwrap()
@@ -320,6 +323,7 @@ fn read_all(bytes: &[u8]) {
     let _ = read_changed(&mut reader());
     let _ = read_renamed(&mut reader());
     let _ = read_server_sizes(&mut reader());
+    let _ = read_free_bytes(&mut reader());
     let _ = read_mount(&mut reader());
     let _ = read_port(&mut reader());
     assert!(read_exports(&mut reader(), 3).map_or(0, |paths| paths.len()) <= 3);

@@ -2,6 +2,7 @@
 
 mod compare;
 mod diagnose;
+mod hostile;
 mod kills;
 mod quickstarts;
 mod surroundings;
@@ -15,12 +16,14 @@ usage: cargo xtask lab CAMPAIGN
                       equal runs of three kinds of path, and a true difference of 5 %, compared with each other
   diagnose [PART OF A FAULT]...
                       real paths with one known fault each, and simulated machines; all faults where none is named
+  hostile [--cases N] [--seed N]
+                      changed answers of NFS servers, iSCSI targets and S3 servers for the decoders of each, ten million
   kills [--checks N] [--serves N] [--seed N]
                       checks and servers killed at random moments
   quickstarts [FILE SYSTEM]... [--tries N]
                       what `narrows check FOLDER` names on local file systems; all of them where none is named
 
-Each builds the release first. All but kills need root.
+Each builds the release first. All but hostile and kills need root.
 ";
 
 /// Runs the campaign that `words` name; prints the usage, and builds nothing, where that is asked for.
@@ -41,6 +44,10 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<TaskOutcome> {
             None => return diagnose::run(faults),
             Some(option) => format!("diagnose has no option {option}"),
         },
+        ["hostile", options @ ..] => match hostile::HostileRequest::parse(options) {
+            Ok(request) => return hostile::run(request),
+            Err(why) => why,
+        },
         ["kills", options @ ..] => match kills::KillsRequest::parse(options) {
             Ok(request) => return kills::run(request),
             Err(why) => why,
@@ -50,7 +57,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<TaskOutcome> {
             Err(why) => why,
         },
         _ => format!(
-            "lab has the campaigns `compare`, `diagnose`, `kills` and `quickstarts`, and no {:?}",
+            "lab has the campaigns `compare`, `diagnose`, `hostile`, `kills` and `quickstarts`, and no {:?}",
             words.join(" ")
         ),
     };

@@ -27,6 +27,15 @@ pub(super) enum ListedNames {
     Disappear,
 }
 
+/// An object as its folder lists it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ListedObject<'a> {
+    pub(super) folder: FileHandle,
+    pub(super) name: &'a str,
+    /// Its handle, where the server says it.
+    pub(super) handle: Option<FileHandle>,
+}
+
 /// A walk through the folders of a set.
 #[derive(Debug)]
 pub(super) struct ServerListing {
@@ -40,6 +49,8 @@ pub(super) struct ServerListing {
     /// The names of the last part, one behind the other, and where each ends.
     names: Vec<u8>,
     ends: Vec<usize>,
+    /// Their handles, as far as the server says them.
+    handles: Vec<Option<FileHandle>>,
     /// Names of the last part that were visited.
     visited: usize,
 }
@@ -54,17 +65,18 @@ impl ServerListing {
             has_found: false,
             names: Vec::with_capacity(PART_BYTES as usize),
             ends: Vec::with_capacity(NAME_COUNT),
+            handles: Vec::with_capacity(NAME_COUNT),
             visited: 0,
         }
     }
 
-    /// The folder of the next name and the name; `NFS3ERR_NOENT` when all have come.
+    /// The next object; `NFS3ERR_NOENT` when all have come.
     pub(super) fn next(
         &mut self,
         calls: &mut SerialCalls,
         folders: &SetFolders,
         names: ListedNames,
-    ) -> Result<(FileHandle, &str), CallEnd> {
+    ) -> Result<ListedObject<'_>, CallEnd> {
         let mut empty_count = 0;
         // Bounded: each turn begins another folder, or asks for another part of which few in a row may be empty.
         let folder = loop {
@@ -88,10 +100,11 @@ impl ServerListing {
             }
         };
         let start = self.visited.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let name = &self.names[start..self.ends[self.visited]];
-        self.visited += 1;
         // Those of narrows are digits and letters.
-        Ok((folder, std::str::from_utf8(name).unwrap_or_default()))
+        let name = std::str::from_utf8(&self.names[start..self.ends[self.visited]]).unwrap_or_default();
+        let handle = self.handles[self.visited];
+        self.visited += 1;
+        Ok(ListedObject { folder, name, handle })
     }
 
     fn begin_next(&mut self, folders: &SetFolders) -> Result<(), CallEnd> {
@@ -110,6 +123,7 @@ impl ServerListing {
     fn forget_part(&mut self) {
         self.names.clear();
         self.ends.clear();
+        self.handles.clear();
         self.visited = 0;
     }
 
@@ -123,13 +137,14 @@ impl ServerListing {
         const BAD_COOKIE: Status = Status(10_003);
         self.forget_part();
         let from = self.position;
-        let (texts, ends) = (&mut self.names, &mut self.ends);
+        let (texts, ends, handles) = (&mut self.names, &mut self.ends, &mut self.handles);
         let put = |out: &mut Vec<u8>| put_list(out, folder, from, PART_BYTES);
         let reply = calls.call(Procedure::ReadFolderPlus, &[], put, |reader| {
             read_list(reader, &mut |listed| {
                 if !matches!(listed.name, b"." | b"..") {
                     texts.extend_from_slice(listed.name);
                     ends.push(texts.len());
+                    handles.push(listed.handle);
                 }
             })
         })?;

@@ -1,12 +1,13 @@
 //! Loads of whole objects on an NFS server: files by name in folders of a set, one request in flight per worker.
 //!
 //! Names, draws and what exists are those of the engine `objects`; only the calls differ. Handles of folders are kept, those of
-//! files are not, and no attributes are: each operation looks its object up. Deliberately absent: caches, renaming, and
-//! several calls in flight, which other workers make.
+//! files are not (unless a stat is to be a GETATTR), and no attributes are: each operation looks its object up. Deliberately
+//! absent: caches, and several calls in flight, which other workers make.
 
 mod call_end;
 mod calls;
 mod folders;
+mod handles;
 mod link;
 mod listing;
 mod perform;
@@ -32,12 +33,14 @@ use crate::slots::SlotBuffers;
 use crate::socket::connection_facts;
 use calls::{SerialCalls, SerialConnections};
 use folders::SetFolders;
+use handles::KeptHandles;
 use link::SerialLink;
 use listing::{PART_BYTES, ServerListing};
-use narrows_model::Effective;
 use narrows_model::capabilities::Completion;
+use narrows_model::engine::nfs::StatCall;
 use narrows_model::units::saturate_usize;
-use narrows_model::workload::{ObjectCalls, ObjectSet, ObjectSync};
+use narrows_model::workload::{ObjectCalls, ObjectSet, ObjectSync, Order};
+use narrows_model::{Effective, Op};
 use narrows_wire::nfs::block::Stability;
 use perform::NfsObjects;
 use unsaved::UnsavedData;
@@ -50,6 +53,7 @@ pub(super) struct ObjectOpening {
     pub(super) read_bytes_max: u64,
     pub(super) write_bytes_max: u64,
     pub(super) keep_bytes: u64,
+    pub(super) stat_call: StatCall,
     pub(super) stability: Stability,
     pub(super) effective: Effective,
 }
@@ -70,6 +74,13 @@ pub(super) fn open(
     let read_bytes_max = most(opening.read_bytes_max, sizes.read_bytes_max);
     let write_bytes_max = most(opening.write_bytes_max, sizes.write_bytes_max);
     let folders = SetFolders::open(&mut session, &folder, spec, set.folders)?;
+    let mut names = ObjectNames::new(set);
+    let handles = match opening.stat_call {
+        StatCall::Getattr if stats_by_number(spec) => {
+            KeptHandles::look_up(&mut session, &folders, &mut names, set.count)?
+        }
+        _ => KeptHandles::none(),
+    };
     let write_block = spec.workload.block_bytes.0.max(1);
     let read_block = set.read_block_bytes.map_or(write_block, |bytes| bytes.0.max(1));
     let unsaved = match stability {
@@ -96,9 +107,11 @@ pub(super) fn open(
         slots: SlotBuffers::new(1, write_block.max(read_block), worker.seed)?,
         performer: NfsObjects {
             set: *set,
-            names: ObjectNames::new(set),
+            names,
             second_names: SecondNames::none(),
             folders,
+            handles,
+            stat_call: opening.stat_call,
             calls,
             listing: ServerListing::new(),
             write_block: saturate_usize(write_block),
@@ -108,6 +121,11 @@ pub(super) fn open(
         },
         flight: SingleFlight::default(),
     }))
+}
+
+/// Whether the load of `spec` asks for the attributes of objects by their numbers, not as a listing names them.
+fn stats_by_number(spec: &OpenSpec) -> bool {
+    spec.workload.order != Order::Listing && spec.workload.ops().iter().any(|share| share.op == Op::Stat)
 }
 
 /// Refuses what loads of objects on a server do not do.

@@ -1,14 +1,15 @@
 //! Operations on whole objects by NFS calls: those that a client without caches makes, and no others.
 //!
 //! Put: CREATE, a WRITE for each block. Get: LOOKUP, a READ for each block. Append: LOOKUP, a WRITE for each block at the end.
-//! Stat: LOOKUP. Rename: RENAME. Delete: REMOVE. A COMMIT where data is synced; GETATTR where an answer leaves out the attributes that are
-//! needed, LOOKUP where that to a CREATE leaves out the handle.
+//! Stat: LOOKUP, or GETATTR of a handle that is known. Rename: RENAME. Delete: REMOVE. A COMMIT where data is synced; GETATTR
+//! where an answer leaves out the attributes that are needed, LOOKUP where that to a CREATE leaves out the handle.
 //! Hot path: no allocation, no lock.
 
 use super::super::tree::FILE_MODE;
 use super::call_end::CallEnd;
 use super::calls::SerialCalls;
 use super::folders::SetFolders;
+use super::handles::KeptHandles;
 use super::listing::{ListedNames, ServerListing};
 use super::unsaved::WrittenObject;
 use crate::connections::StoragePeer;
@@ -20,6 +21,7 @@ use crate::objects::second_names::SecondNames;
 use crate::request::{Errno, IoRequest, OBJECT_LISTED};
 use crate::slots::SlotBuffers;
 use narrows_model::Op;
+use narrows_model::engine::nfs::StatCall;
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::{ObjectSet, ObjectSync};
 use narrows_wire::nfs::attributes::{Attributes, FileHandle};
@@ -38,6 +40,8 @@ pub(super) struct NfsObjects {
     pub(super) names: ObjectNames,
     pub(super) second_names: SecondNames,
     pub(super) folders: SetFolders,
+    pub(super) handles: KeptHandles,
+    pub(super) stat_call: StatCall,
     pub(super) calls: SerialCalls,
     pub(super) listing: ServerListing,
     /// Bytes of each block that is written and of each that is read.
@@ -55,7 +59,9 @@ impl NfsObjects {
         let folder = self.folders.folder(self.names.folder_of(number));
         let handle = create(&mut self.calls, &folder, self.names.name_of(number))?;
         let stored = self.store(request, handle, 0, block);
-        if stored.is_err() {
+        if stored.is_ok() {
+            self.handles.keep(number, &handle);
+        } else {
             // An object is there as a whole or not at all.
             self.calls.unsaved.forget_object(number);
             let _ = remove(&mut self.calls, &folder, self.names.name_of(number));
@@ -88,28 +94,56 @@ impl NfsObjects {
     }
 
     fn stat(&mut self, request: &IoRequest, block: &mut [u8]) -> Result<u32, CallEnd> {
-        let found = if request.object == OBJECT_LISTED {
-            let (folder, name) = self.listing.next(&mut self.calls, &self.folders, ListedNames::Stay)?;
-            look_up(&mut self.calls, &folder, name)?
+        let (handle, attributes) = if request.object == OBJECT_LISTED {
+            self.examine_listed()?
         } else {
-            self.look_up(request.object)?
+            self.examine(request.object)?
         };
-        let length_bytes = saturate_u32(attributes(&mut self.calls, &found)?.length_bytes);
+        let length_bytes = saturate_u32(attributes.length_bytes);
         if !self.set.stat_reads || length_bytes == 0 {
             return Ok(0);
         }
-        self.load(&found.handle, length_bytes, block)
+        self.load(&handle, length_bytes, block)
+    }
+
+    /// The handle and the attributes of an object: by GETATTR where its handle is kept, else by LOOKUP.
+    fn examine(&mut self, number: u32) -> Result<(FileHandle, Attributes), CallEnd> {
+        if let Some(handle) = self.handles.find(number) {
+            match attributes_of(&mut self.calls, &handle) {
+                // It was deleted as a folder lists it, and may have been made again.
+                Err(CallEnd::Status(Status::STALE)) => self.handles.forget(number),
+                examined => return Ok((handle, examined?)),
+            }
+        }
+        let found = self.look_up(number)?;
+        self.handles.keep(number, &found.handle);
+        Ok((found.handle, attributes(&mut self.calls, &found)?))
+    }
+
+    /// The same of the object that is listed next.
+    fn examine_listed(&mut self) -> Result<(FileHandle, Attributes), CallEnd> {
+        let listed = self.listing.next(&mut self.calls, &self.folders, ListedNames::Stay)?;
+        match listed.handle {
+            Some(handle) if self.stat_call == StatCall::Getattr => {
+                Ok((handle, attributes_of(&mut self.calls, &handle)?))
+            }
+            _ => {
+                let found = look_up(&mut self.calls, &listed.folder, listed.name)?;
+                Ok((found.handle, attributes(&mut self.calls, &found)?))
+            }
+        }
     }
 
     fn delete(&mut self, request: &IoRequest) -> Result<u32, CallEnd> {
         let number = request.object;
         if number == OBJECT_LISTED {
-            let (folder, name) = self.listing.next(&mut self.calls, &self.folders, ListedNames::Disappear)?;
-            return remove(&mut self.calls, &folder, name).map(|()| 0);
+            let listed = self.listing.next(&mut self.calls, &self.folders, ListedNames::Disappear)?;
+            return remove(&mut self.calls, &listed.folder, listed.name).map(|()| 0);
         }
         let folder = self.folders.folder(self.names.folder_of(number));
         remove(&mut self.calls, &folder, self.names.name_of(number))?;
         self.calls.unsaved.forget_object(number);
+        self.handles.forget(number);
         Ok(0)
     }
 
@@ -210,10 +244,12 @@ fn look_up(calls: &mut SerialCalls, folder: &FileHandle, name: &str) -> Result<L
 
 /// The attributes of a file that was looked up.
 fn attributes(calls: &mut SerialCalls, found: &LookupResult) -> Result<Attributes, CallEnd> {
-    if let Some(known) = found.attributes {
-        return Ok(known);
-    }
-    let put = |out: &mut Vec<u8>| put_handle(out, &found.handle);
+    found.attributes.map_or_else(|| attributes_of(calls, &found.handle), Ok)
+}
+
+/// The attributes of the file of this handle.
+fn attributes_of(calls: &mut SerialCalls, file: &FileHandle) -> Result<Attributes, CallEnd> {
+    let put = |out: &mut Vec<u8>| put_handle(out, file);
     calls.call(Procedure::GetAttributes, &[], put, read_attributes)?.value.map_err(CallEnd::Status)
 }
 

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 
 const MOUNT: u32 = 100_005;
 const NFS: u32 = 100_003;
+pub(super) const GETATTR: u32 = 1;
 pub(super) const LOOKUP: u32 = 3;
 pub(super) const WRITE: u32 = 7;
 pub(super) const CREATE: u32 = 8;
@@ -276,7 +277,7 @@ impl ServerState {
             return Err(STALE);
         }
         match procedure {
-            1 => self.put_attributes(&mut out, id),
+            GETATTR => self.put_attributes(&mut out, id),
             LOOKUP => {
                 let found = self.find(id, &name(reader)).ok_or(NOT_FOUND)?;
                 put_handle(&mut out, found);
@@ -482,7 +483,7 @@ fn put_results(procedure: u32, done: &Result<Vec<u8>, u32>, out: &mut Vec<u8>) {
         Err(status) => {
             put_u32(out, *status);
             let flags = match procedure {
-                1 => 0,
+                GETATTR => 0,
                 // Attributes of the folder, or of the file.
                 LOOKUP | 6 | LIST => 1,
                 // What each folder was before, and what it is after.

@@ -3,7 +3,7 @@
 
 use super::super::{INFO, NfsFactory};
 use super::testing::{
-    COMMIT, CREATE, LIST, LOOKUP, REMOVE, RENAME, ServedMemory, ServerFault, ServerHabits, WRITE,
+    COMMIT, CREATE, GETATTR, LIST, LOOKUP, REMOVE, RENAME, ServedMemory, ServerFault, ServerHabits, WRITE,
 };
 use crate::conformance::{complete, worker};
 use crate::contract::{Engine, EngineFactory, OpenSpec, PlaceRequest, ProtocolCounters};
@@ -11,7 +11,7 @@ use crate::error::ErrorKind;
 use crate::request::{Errno, IoRequest, OBJECT_LISTED, Slot};
 use narrows_model::capabilities::Completion;
 use narrows_model::rpc::RpcEvents;
-use narrows_model::workload::{NameForm, ObjectCalls, ObjectSet, ObjectSync, SyncPolicy};
+use narrows_model::workload::{NameForm, ObjectCalls, ObjectSet, ObjectSync, Order, SyncPolicy};
 use narrows_model::{Bytes, Op, Workload};
 use narrows_wire::nfs::Procedure;
 use std::collections::BTreeMap;
@@ -131,6 +131,68 @@ fn each_operation_is_its_calls_as_the_server_counts_them_and_its_bytes_are_there
     }
 }
 
+/// A spec of stats by GETATTR in this order.
+fn stats_by_handle(server: &ServedMemory, order: Order) -> OpenSpec {
+    let mut asked = spec(server, ObjectSet { count: 10, folders: 2, ..ObjectSet::default() });
+    (asked.workload.op, asked.workload.order) = (Op::Stat, order);
+    asked.workload.engine_options.set("stat", "getattr");
+    asked
+}
+
+#[test]
+fn a_stat_by_handle_is_a_getattr_alone_and_a_lookup_where_the_handle_is_not_known_or_stale() {
+    let server = ServedMemory::start(ServerHabits::default());
+    let mut before = BTreeMap::new();
+    let mut calls_of = |engine: &mut dyn Engine, op: Op, number: u32| {
+        before = server.counts();
+        let done = ask(engine, op, number, if op == Op::Put { 700 } else { 0 });
+        (done, executed_since(&server, &before))
+    };
+    let calls = |counts: &[ExecutedCount]| counts.iter().copied().collect::<BTreeMap<_, _>>();
+    let mut first = open(&stats_by_handle(&server, Order::Sequential));
+    for number in 0..9 {
+        put(first.as_mut(), number, 700);
+    }
+    let getattr = (Ok(0), calls(&[(GETATTR, 1)]));
+    assert_eq!(calls_of(first.as_mut(), Op::Stat, 8), getattr, "known from CREATE");
+    let before_open = server.counts();
+    let mut second = open(&stats_by_handle(&server, Order::Sequential));
+    // The set, its two folders, and ten objects, of which nine exist.
+    assert_eq!(executed_since(&server, &before_open)[&LOOKUP], 13);
+    for number in 0..9 {
+        assert_eq!(calls_of(second.as_mut(), Op::Stat, number), getattr, "{number} was looked up before");
+    }
+    let absent = (Err("ENOENT".to_owned()), calls(&[(LOOKUP, 1)]));
+    assert_eq!(calls_of(second.as_mut(), Op::Stat, 9), absent);
+    assert_eq!(ask(second.as_mut(), Op::Delete, 3, 0), Ok(0));
+    assert_eq!(calls_of(second.as_mut(), Op::Stat, 3), absent, "its handle is not used any more");
+    // Another client makes two objects again.
+    for number in [5, 6] {
+        assert_eq!(ask(second.as_mut(), Op::Delete, number, 0), Ok(0));
+        put(second.as_mut(), number, 10);
+    }
+    let again = (Ok(0), calls(&[(GETATTR, 1), (LOOKUP, 1)]));
+    assert_eq!(calls_of(first.as_mut(), Op::Stat, 5), again, "NFS3ERR_STALE, and looked up again");
+    assert_eq!(calls_of(first.as_mut(), Op::Stat, 5), getattr);
+}
+
+#[test]
+fn a_stat_by_handle_of_a_listing_uses_the_handles_that_the_listing_has() {
+    for (says_everything, lookups) in [(true, 0), (false, 9)] {
+        let server = ServedMemory::start(ServerHabits { says_everything, ..ServerHabits::default() });
+        let mut engine = open(&stats_by_handle(&server, Order::Listing));
+        for number in 0..9 {
+            put(engine.as_mut(), number, 700);
+        }
+        let before = server.counts();
+        for _ in 0..9 {
+            assert_eq!(ask(engine.as_mut(), Op::Stat, OBJECT_LISTED, 0), Ok(0));
+        }
+        let calls = executed_since(&server, &before);
+        assert_eq!((calls[&GETATTR], calls.get(&LOOKUP).copied().unwrap_or(0)), (9, lookups));
+    }
+}
+
 #[test]
 fn data_is_as_durable_as_it_is_asked_to_be() {
     let cases = [
@@ -156,7 +218,6 @@ fn data_is_as_durable_as_it_is_asked_to_be() {
 
 #[test]
 fn what_a_server_leaves_out_is_asked_for_and_larger_blocks_are_several_calls() {
-    const GET_ATTRIBUTES: u32 = 1;
     let habits = ServerHabits { says_everything: false, transfer_bytes: 200, ..ServerHabits::default() };
     let server = ServedMemory::start(habits);
     let mut engine = open(&spec(&server, ObjectSet { stat_reads: true, ..ObjectSet::default() }));
@@ -168,7 +229,7 @@ fn what_a_server_leaves_out_is_asked_for_and_larger_blocks_are_several_calls() {
     assert_eq!(server.files(false)["objects-0-0/2"], content(2, 1000));
     assert_eq!(ask(engine, Op::Append, 2, 24), Ok(24));
     assert_eq!(ask(engine, Op::Stat, 2, 0), Ok(1024), "it is read too");
-    assert_eq!(server.counts()[&GET_ATTRIBUTES], 2);
+    assert_eq!(server.counts()[&GETATTR], 2);
     assert_eq!(ask(engine, Op::Get, 2, 1024), Ok(1024));
     assert_eq!(engine.buffer(Slot(0))[..488], content(2, 1000)[512..]);
 }

@@ -38,11 +38,34 @@ impl<'a> Ganesha<'a> {
         options: &str,
         place: impl FnOnce(&mut Command),
     ) -> Self {
+        let served = ServedExport { options, version: 3, calls_are_logged: false };
+        Self::start_served(lab, index, export, &served, place)
+    }
+
+    /// A server of this version of NFS alone.
+    pub(crate) fn start_version(lab: &'a Lab, index: u8, export: &Path, version: u32) -> Self {
+        let served = ServedExport { options: "Squash = No_Root_Squash;", version, calls_are_logged: false };
+        Self::start_served(lab, index, export, &served, |_| ())
+    }
+
+    /// A server that logs each call, which [`Ganesha::logged_calls`] counts.
+    pub(crate) fn start_logging(lab: &'a Lab, index: u8, export: &Path) -> Self {
+        let served = ServedExport { options: "Squash = No_Root_Squash;", version: 3, calls_are_logged: true };
+        Self::start_served(lab, index, export, &served, |_| ())
+    }
+
+    fn start_served(
+        lab: &'a Lab,
+        index: u8,
+        export: &Path,
+        served: &ServedExport<'_>,
+        place: impl FnOnce(&mut Command),
+    ) -> Self {
         let host = lab.host(index).unwrap();
         let base = lab.scratch().join("ganesha");
         fs::create_dir_all(base.join("recovery")).unwrap();
         let config = base.join("ganesha.conf");
-        fs::write(&config, config_text(export, &base, options)).unwrap();
+        fs::write(&config, config_text(export, &base, served)).unwrap();
         let mut command = host.command("unshare");
         let private = "mount -t tmpfs tmpfs /run && mkdir -p /run/rpcbind /run/ganesha && exec rpcbind -f -w";
         command.args(["--mount", "sh", "-c", private]);
@@ -64,6 +87,12 @@ impl<'a> Ganesha<'a> {
     /// The address of its host.
     pub(crate) fn address(&self) -> std::net::Ipv4Addr {
         self.host.address()
+    }
+
+    /// How often the server logged the execution of a procedure, by the name that the RFC has for it.
+    pub(crate) fn logged_calls(&self, procedure: &str) -> usize {
+        let call = format!("Calling NFS3_{procedure} ");
+        self.server.stdout().unwrap().lines().filter(|line| line.contains(&call)).count()
     }
 
     /// Kills the server as a crash would.
@@ -102,15 +131,25 @@ fn start_server(
     server
 }
 
-fn config_text(export: &Path, base: &Path, options: &str) -> String {
+/// How an export is served.
+struct ServedExport<'s> {
+    /// Further lines of its block.
+    options: &'s str,
+    version: u32,
+    calls_are_logged: bool,
+}
+
+fn config_text(export: &Path, base: &Path, served: &ServedExport<'_>) -> String {
+    let ServedExport { options, version, calls_are_logged } = served;
+    let components = if *calls_are_logged { "COMPONENTS { NFS3 = DEBUG; }" } else { "" };
     format!(
-        "NFS_CORE_PARAM {{ NFS_Protocols = 3; NFS_Port = {NFS_PORT}; MNT_Port = {MOUNT_PORT};
+        "NFS_CORE_PARAM {{ NFS_Protocols = {version}; NFS_Port = {NFS_PORT}; MNT_Port = {MOUNT_PORT};
   mount_path_pseudo = true; Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false;
   Plugins_Dir = \"/usr/lib/x86_64-linux-gnu/ganesha\"; }}
 NFSV4 {{ Graceless = true; RecoveryBackend = fs; RecoveryRoot = \"{}\"; }}
-EXPORT {{ Export_Id = 1; Path = \"{}\"; Pseudo = \"/data\"; Protocols = 3; Transports = TCP; Access_Type = RW;
+EXPORT {{ Export_Id = 1; Path = \"{}\"; Pseudo = \"/data\"; Protocols = {version}; Transports = TCP; Access_Type = RW;
   SecType = sys; MaxRead = 1048576; MaxWrite = 1048576; {options} FSAL {{ Name = VFS; }} }}
-LOG {{ Default_Log_Level = EVENT; }}
+LOG {{ Default_Log_Level = EVENT; {components} }}
 ",
         base.join("recovery").display(),
         export.display(),

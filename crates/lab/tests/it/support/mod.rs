@@ -10,6 +10,7 @@ pub(crate) mod ledger;
 pub(crate) mod loop_device;
 pub(crate) mod original;
 pub(crate) mod others;
+pub(crate) mod s3rver;
 pub(crate) mod spoken;
 pub(crate) mod sshfs;
 pub(crate) mod strace;
@@ -21,6 +22,7 @@ pub(crate) mod waits;
 use std::any::Any;
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -53,6 +55,11 @@ pub(crate) fn lab_with_trace_events() -> Option<Lab> {
 /// A lab that can have an NFS server; or nothing, as [`lab`].
 pub(crate) fn lab_with_nfs() -> Option<Lab> {
     lab_with(&["ganesha.nfsd", "rpcbind"])
+}
+
+/// A lab that can have an NFS server, on a machine with the tools that report CPU; or nothing, as [`lab`].
+pub(crate) fn lab_with_cpu_tools() -> Option<Lab> {
+    lab_with(&["ganesha.nfsd", "rpcbind", "vmstat", "pidstat", "stdbuf"])
 }
 
 /// A lab that can have an NFS server and a guest that mounts its export; or nothing, as [`lab`].
@@ -93,6 +100,18 @@ fn lab_with(commands: &[&str]) -> Option<Lab> {
 /// A lab that can have an S3 server; or nothing, as [`lab`].
 pub(crate) fn lab_with_s3() -> Option<Lab> {
     lab_where(narrows_lab::available().and_then(|()| versity::program().map(drop)))
+}
+
+/// A lab that can have another S3 server; or nothing, as [`lab`].
+pub(crate) fn lab_with_s3rver() -> Option<Lab> {
+    lab_where(narrows_lab::available().and_then(|()| s3rver::program().map(drop)))
+}
+
+/// Where `./test` builds, and installs commands of its own.
+#[allow(clippy::disallowed_methods, reason = "where programs are built is the environment's to say")]
+fn target_folder() -> PathBuf {
+    let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    std::env::var("CARGO_TARGET_DIR").map_or_else(|_| usual(), PathBuf::from)
 }
 
 #[allow(clippy::print_stdout, reason = "the reason of a skipped test must be seen")]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::SOON;
 use super::waits::pause;
+use super::{SOON, target_folder};
 use narrows_lab::{Host, Lab, LabProcess};
 
 /// Keys of the server.
@@ -29,12 +29,6 @@ pub(crate) fn program() -> Result<PathBuf, String> {
         return Ok(tools);
     }
     Err("it needs the command versitygw (an S3 server), which ./test installs where there is Go".to_owned())
-}
-
-#[allow(clippy::disallowed_methods, reason = "where programs are built is the environment's to say")]
-fn target_folder() -> PathBuf {
-    let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
-    std::env::var("CARGO_TARGET_DIR").map_or_else(|_| usual(), PathBuf::from)
 }
 
 /// A running server.

@@ -42,6 +42,11 @@ const CLASHES: &[(&str, &str, &str)] = &[
         "vectors = 4 with calls",
     ),
     (
+        "target = \"nfs://h/e\"\n[workload]\nnfs = { stat = \"getattr\" }\n",
+        "workload.nfs.stat",
+        "stat = \"getattr\" in a load of blocks",
+    ),
+    (
         "target = \"/d\"\n[workload]\nengine = \"mpiio\"\nop = \"write\"\nsync = \"every 2\"\n",
         "workload.sync",
         "independent writes to a shared file",

@@ -26,6 +26,7 @@ fn companions(path: &str) -> Vec<(&'static str, &'static str)> {
         ("workload.batch", &[("workload.depth", "16")]),
         ("workload.verify", &[("target", "\"/data\"")]),
         ("workload.ring.completion_polling", &[("workload.access", "\"direct\"")]),
+        ("workload.nfs.stat", OBJECTS),
         ("workload.mpiio.piece", &[("workload.mpiio.layout", "\"subarray\"")]),
         ("stop.stone_wall", &[("stop.ops", "1000")]),
         ("workload.objects.count", OBJECTS),
