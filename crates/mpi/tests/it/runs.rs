@@ -1,6 +1,6 @@
 //! `run` and `check` by several ranks: one plan, one record, all ranks as clients; and jobs that are refused.
 
-use crate::job::{events_of, json, mpirun, narrows_mpi, run, run_refused, wait};
+use crate::job::{events_of, json, launcher, mpirun, narrows_mpi, run, run_refused, wait};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -150,10 +150,10 @@ fn started_by_another(folder: &Path, rank: &str, words: &[&str]) -> Command {
 /// The binary without any launcher.
 fn started_alone(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(narrows_mpi());
+    launcher().prepare(&mut command);
     command
         .args(words)
         .current_dir(folder)
-        .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"), ("TMPDIR", "/tmp")])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
