@@ -1,6 +1,6 @@
 //! The native output: the head of mdtest 4.1, the rates of each rank where they are asked for, and the table.
 //!
-//! Not here: what the summary does not have, which is the end of the run, the size of the file system, and trees.
+//! Not here: what the summary does not have, which is the end of the run, the size of the file system, and the trees of a run without -z.
 
 use super::figures::{IterationRates, MdtestRow, rows};
 use super::request::Request;

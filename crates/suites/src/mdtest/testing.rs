@@ -9,6 +9,7 @@ use narrows_model::{Bytes, Plan};
 pub(super) fn request() -> Request {
     Request {
         items: 100,
+        tree: None,
         kinds: vec![ObjectKind::Folder, ObjectKind::File],
         phases: MdtestPhase::ALL.to_vec(),
         unique_folders: false,
