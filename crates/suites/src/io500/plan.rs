@@ -102,6 +102,7 @@ fn mdtest_request(request: &Request, set: MdtestSet, phase: MdtestPhase) -> mdte
         syncs_phase: phase == MdtestPhase::Create,
         random: false,
         stride: request.shift(),
+        host_ranks: None,
         iterations: 1,
         ranks: request.ranks,
         rank_statistics: false,

@@ -76,7 +76,7 @@ pub struct Arguments {
     #[arg(long = "random-seed", value_name = "N")]
     seed: Option<u64>,
     /// Shift the ranks by N in each phase: a rank looks up what the rank N further on has created, reads what that of 2 N
-    /// and removes what that of 3 N has; 0 is its own
+    /// and removes what that of 3 N has; 0 is its own. N counts hosts where ranks come after each other on each host
     #[arg(short = 'N', default_value_t = 0, value_name = "N", allow_negative_numbers = true, value_parser = whole(0, RANKS_MAX))]
     stride: u32,
     /// Times that all phases are run
@@ -161,6 +161,7 @@ impl Arguments {
             syncs_phase: self.syncs_phase,
             random: self.random || self.seed.is_some(),
             stride: self.stride,
+            host_ranks: None,
             iterations: self.iterations,
             ranks: self.clients,
             rank_statistics: self.rank_statistics,

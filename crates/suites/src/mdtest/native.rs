@@ -55,7 +55,7 @@ fn head(request: &Request, summary: &Summary) -> String {
     }
     let _ = writeln!(out, "Path                : {}", one_line(&summary.target.to_string()));
     if request.stride > 0 {
-        let _ = writeln!(out, "Shifting ranks by {} for each phase.", request.stride);
+        let _ = writeln!(out, "Shifting ranks by {} for each phase.", request.shift());
     }
     if request.random {
         let _ = writeln!(out, "random seed: {}", summary.seed);

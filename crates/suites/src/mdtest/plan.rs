@@ -102,7 +102,7 @@ fn objects(request: &Request, kind: ObjectKind, phase: MdtestPhase) -> ObjectSet
         // Trees of single ranks are beside each other in one folder.
         shared_folder: !request.unique_folders || request.tree.is_some(),
         tree: request.tree,
-        stride: request.stride.saturating_mul(phase.shift_count()) % request.ranks().max(1),
+        stride: request.shift().saturating_mul(phase.shift_count()) % request.ranks().max(1),
         min_bytes: bytes,
         max_bytes: bytes,
         names: NameForm::Mdtest,
@@ -189,6 +189,9 @@ mod tests {
         let random: Vec<bool> =
             phases_of(&plan).iter().map(|cell| cell.workload.order == Order::Random).collect();
         assert_eq!(random, [false, true, false, false, true, true, false]);
+        let hosts = planned(&Request { stride: 1, host_ranks: Some(2), ranks: Some(8), ..request() });
+        let strides: Vec<u32> = sets_of(&hosts).iter().map(|set| set.stride).collect();
+        assert_eq!(strides, [0, 2, 6, 0, 2, 4, 6]);
         let round = planned(&Request { stride: 1, ..request() });
         assert_eq!(sets_of(&round)[3..].iter().map(|set| set.stride).collect::<Vec<_>>(), [0, 1, 0, 1]);
     }

@@ -81,8 +81,11 @@ pub struct Request {
     pub syncs_phase: bool,
     /// Whether items are looked up and read in a random order.
     pub random: bool,
-    /// Ranks by which each phase is shifted.
+    /// Ranks by which each phase is shifted, or hosts where ranks come after each other on each host.
     pub stride: u32,
+    /// Ranks of the first host, where ranks come after each other on each of several hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_ranks: Option<u32>,
     /// Times that all phases are run.
     pub iterations: u32,
     /// Ranks; `None` until it is known how many there are.
@@ -104,6 +107,11 @@ impl Request {
     #[must_use]
     pub fn ranks(&self) -> u32 {
         self.ranks.unwrap_or(1)
+    }
+
+    /// Ranks by which each phase is shifted.
+    pub(super) fn shift(&self) -> u32 {
+        self.stride.saturating_mul(self.host_ranks.unwrap_or(1))
     }
 
     /// The lines of the table, in their order.
@@ -165,8 +173,13 @@ impl Request {
         all.extend(self.tests_problem());
         all.extend(self.bytes_problem());
         all.extend(self.sync_problem());
-        let effect = "each rank look up what the next one has created";
-        all.extend(shift_problem("-N", self.stride, self.ranks, effect));
+        let effect = self.host_ranks.map_or_else(
+            || "each rank look up what the next one has created".to_owned(),
+            |each| {
+                format!("each rank look up what one of the next host, {each} ranks further on, has created")
+            },
+        );
+        all.extend(shift_problem("-N", self.shift(), self.ranks, &effect));
         if all.is_empty() {
             all.extend(self.room_problem());
         }
@@ -327,6 +340,14 @@ mod tests {
         assert_eq!((shifted(1, Some(2)), shifted(9, None)), (String::new(), String::new()));
         assert!(shifted(1, Some(1)).contains("-N: found 1 with 1 rank; allowed: less than"));
         assert!(shifted(4, Some(4)).contains("-N: found 4 with 4 ranks"));
+        let of_hosts = |stride| {
+            messages(move |asked| (asked.stride, asked.ranks, asked.host_ranks) = (stride, Some(4), Some(2)))
+        };
+        assert_eq!(of_hosts(1), "");
+        assert!(
+            of_hosts(2).contains("-N: found 4 with 4 ranks")
+                && of_hosts(2).contains("the next host, 2 ranks further on")
+        );
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub(super) fn request() -> Request {
         syncs_phase: false,
         random: false,
         stride: 0,
+        host_ranks: None,
         iterations: 1,
         ranks: Some(2),
         rank_statistics: false,
