@@ -62,6 +62,24 @@ pub(crate) fn usual_clients() -> u32 {
     u32::try_from(facts().len()).unwrap_or(u32::MAX).max(1)
 }
 
+/// Ranks of the first host among the first `clients` ranks, where these are on several hosts and the second is on the first one
+/// too; `None` where they are placed by turns, on one host, or there is no job.
+pub(crate) fn of_first_host(clients: u32) -> Option<u32> {
+    let ranks = facts();
+    count_of_first_host(ranks.get(..clients as usize).unwrap_or(ranks))
+}
+
+/// The same among these ranks.
+///
+/// # Source
+/// IOR and mdtest of IOR 4.1, which multiply the shift of ranks by it.
+fn count_of_first_host(ranks: &[RankFacts]) -> Option<u32> {
+    let first = &ranks.first()?.host;
+    let count = ranks.iter().filter(|rank| rank.host == *first).count();
+    let is_after_each_other = ranks.get(1).is_some_and(|second| second.host == *first);
+    u32::try_from(count).ok().filter(|_| is_after_each_other && count < ranks.len())
+}
+
 /// Whether there are as many ranks as the clients of `cell`; always without a job, where processes are started.
 pub(crate) fn suffice_for(cell: &Cell) -> bool {
     !is_job() || cell.workload.clients <= usual_clients()
@@ -164,6 +182,18 @@ mod tests {
             said(2, 8).contains("ranks 2-7 of this job do nothing")
                 && said(2, 8).ends_with("by 2 ranks at most")
         );
+    }
+
+    #[test]
+    fn ranks_of_the_first_host_are_counted_where_they_come_after_each_other_on_several_hosts() {
+        let count = |hosts: &str| {
+            let ranks: Vec<RankFacts> =
+                (0..).zip(hosts.split(' ')).map(|(number, host)| rank(number, host, &[0])).collect();
+            count_of_first_host(&ranks)
+        };
+        assert_eq!((count("a a b b"), count("a a a b"), count("a a b b c")), (Some(2), Some(3), Some(2)));
+        assert_eq!((count("a b a b"), count("a b"), count("a a a"), count("a")), (None, None, None, None));
+        assert_eq!(count_of_first_host(&[]), None);
     }
 
     #[test]

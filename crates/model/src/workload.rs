@@ -18,6 +18,7 @@ mod order;
 mod psync;
 mod ring;
 mod stdio;
+mod tree;
 mod weights;
 
 pub use arrivals::Arrivals;
@@ -32,6 +33,7 @@ pub use order::Order;
 pub use psync::{PsyncCalls, PsyncOptions, VECTORS_MAX};
 pub use ring::{FeatureRequest, RingFacts, RingOptions};
 pub use stdio::{StdioCalls, StdioFlush, StdioOptions};
+pub use tree::{FolderTree, TREE_DEPTH_MAX, TREE_FOLDERS_MAX};
 pub use weights::{MEMBER_WEIGHTS_MAX, MemberWeights};
 
 /// One kind of request an engine can be asked for.

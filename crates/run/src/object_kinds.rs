@@ -1,14 +1,16 @@
-//! Whether a load can be of objects that are folders, of one folder for all clients, or of what other clients have made.
+//! Whether a load can be of objects that are folders, of one folder for all clients, in a tree of folders, or of what other
+//! clients have made.
 //!
 //! Not here: what every load of whole objects needs.
 
-use narrows_model::workload::{ObjectKind, ObjectSet, Order};
+use narrows_model::workload::{NameForm, ObjectKind, ObjectSet, Order};
 use narrows_model::{Cell, Op, Workload};
 
 /// Why objects that are folders, in a folder of several clients, or of other clients, cannot be loaded so.
 pub(crate) fn problem(cell: &Cell, set: &ObjectSet) -> Option<String> {
-    let Workload { op, order, .. } = cell.workload;
+    let Workload { op, order, workers, .. } = cell.workload;
     let visits = set.transactions.is_none() && matches!(op, Op::Get | Op::Stat | Op::Delete);
+    let is_of_tree = set.names == NameForm::MdtestTree;
     let rules = [
         (
             set.kind == ObjectKind::File || matches!(op, Op::Put | Op::Stat | Op::Delete | Op::Rename),
@@ -27,6 +29,15 @@ pub(crate) fn problem(cell: &Cell, set: &ObjectSet) -> Option<String> {
             "one target where clients visit what others have made (a stride)",
         ),
         (
+            set.tree.is_none() || (order != Order::Listing && op != Op::Rename),
+            "put, get, append, stat or delete, not in the order of a listing, where objects are in a tree of folders",
+        ),
+        (
+            // Each folder is made before those in it, and deleted after them.
+            !is_of_tree || (matches!(op, Op::Put | Op::Delete) && order == Order::Sequential && workers <= 1),
+            "a put or a delete in the order of the numbers by one worker, where the objects are the folders of a tree",
+        ),
+        (
             !set.stat_finds || (op == Op::Stat && order == Order::Listing && !set.stat_reads),
             "a stat in the order listing that reads nothing, where it is to find names",
         ),
@@ -38,7 +49,7 @@ pub(crate) fn problem(cell: &Cell, set: &ObjectSet) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use narrows_model::workload::NameForm;
+    use narrows_model::workload::FolderTree;
     use narrows_model::{Cut, Nanos, Stop, Target};
 
     #[test]
@@ -61,11 +72,25 @@ mod tests {
         assert_eq!(cell(Op::Stat, ObjectSet { stat_finds: true, ..shared }, listed), None);
         let several: &dyn Fn(&mut Cell) = &|cell| cell.more_targets = vec!["/b".parse().unwrap()];
         let strided = ObjectSet { stride: 1, ..ObjectSet::default() };
+        let tree = FolderTree { depth: 1, branch: 2, each_client: false, leaves_only: false };
+        let in_tree = ObjectSet { tree: Some(tree), count: 3, stride: 0, ..shared };
+        let workers: &dyn Fn(&mut Cell) = &|cell| cell.workload.workers = 2;
+        for op in [Op::Put, Op::Delete] {
+            assert_eq!(
+                (cell(op, in_tree, none), cell(op, ObjectSet::tree_folders(tree), none)),
+                (None, None),
+                "{op}"
+            );
+        }
         let cases = [
             (cell(Op::Get, folders, none), "put, stat, rename or delete where the objects are folders"),
             (cell(Op::Append, folders, none), "put, stat, rename or delete where the objects are folders"),
             (cell(Op::Delete, ObjectSet { stride: 0, ..shared }, listed), "which lists the objects of all"),
             (cell(Op::Stat, ObjectSet { stat_finds: true, ..shared }, none), "to find names"),
+            (cell(Op::Stat, in_tree, listed), "in a tree of folders"),
+            (cell(Op::Rename, in_tree, none), "in a tree of folders"),
+            (cell(Op::Stat, ObjectSet::tree_folders(tree), none), "the folders of a tree"),
+            (cell(Op::Put, ObjectSet::tree_folders(tree), workers), "the folders of a tree"),
             (cell(Op::Put, strided, none), "get, stat or delete where clients visit"),
             (cell(Op::Stat, strided, several), "one target where clients visit"),
         ];

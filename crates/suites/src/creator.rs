@@ -56,8 +56,8 @@ impl Creator {
                     .to_owned(),
             ),
             Self::OwnHostOfSome => Some(format!(
-                "some ranks visit what another rank of their host has created, and may be answered from its caches: give {option} \
-                 the ranks of a host, or place them by turns"
+                "some ranks visit what another rank of their host has created, and may be answered from its caches: place equally \
+                 many on each host, or all by turns, and omit {option} or give {option} 1"
             )),
             Self::OtherHost => None,
         }

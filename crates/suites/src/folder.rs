@@ -53,6 +53,9 @@ pub trait SuiteMachine {
     fn cpu_cache_line_bytes(&self) -> Option<Bytes>;
     /// How many clients a load has that does not say so: 1, or the ranks of a job.
     fn usual_clients(&self) -> u32;
+    /// Ranks of the first host, where the first `clients` ranks of a job are on several hosts and come after each other on that
+    /// one; `None` where they do not, or there is no job.
+    fn ranks_of_host(&self, clients: u32) -> Option<u32>;
     /// What direct access must be a multiple of in the folder.
     ///
     /// # Errors

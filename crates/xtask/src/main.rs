@@ -8,6 +8,7 @@ mod check;
 mod dist;
 mod gen_docs;
 mod lab;
+mod mpich;
 mod new;
 mod output;
 mod perf;
@@ -31,6 +32,8 @@ usage: cargo xtask COMMAND
   dist                build one static binary into target/dist, limit its size, and try it
   gen-docs [--check]  write docs/reference from the registries, or say which pages differ from them
   lab CAMPAIGN        run a campaign that is too long for `./test`; lab --help names them
+  mpich               build narrows-mpi with MPICH, which may be installed beside Open MPI, and run the tests of ranks with
+                      its launcher
   new KIND NAME       write the skeleton of an engine, a rule, a suite or an importer that compiles and is registered
   perf [FIGURE...] [--rounds N] [--json FILE]
                       measure the release build beside fio, iperf3 and bare loops; perf --list names the figures
@@ -72,6 +75,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<TaskOutcome> {
         ["gen-docs"] => gen_docs::run(DocsMode::Write),
         ["gen-docs", "--check"] => gen_docs::run(DocsMode::Compare),
         ["lab", words @ ..] => lab::run(words),
+        ["mpich"] => mpich::run(),
         ["new", words @ ..] => new::run(words),
         ["perf", words @ ..] => perf::run(words),
         ["sanitize", words @ ..] => sanitize::run(words),

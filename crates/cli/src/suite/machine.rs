@@ -70,6 +70,10 @@ impl SuiteMachine for FolderMachine<'_> {
         crate::ranks::usual_clients()
     }
 
+    fn ranks_of_host(&self, clients: u32) -> Option<u32> {
+        crate::ranks::of_first_host(clients)
+    }
+
     /// File systems answer for a file, not for a folder.
     fn direct_alignment_bytes(&self) -> Result<Bytes, String> {
         let own = self.prepared.resolved.own_file().map(|path| Target::File { path });

@@ -52,6 +52,7 @@ mod suite_ioperf;
 mod suite_iozone;
 mod suite_jovian;
 mod suite_mdtest;
+mod suite_mdtest_trees;
 mod suite_places;
 mod suite_postmark;
 mod support;

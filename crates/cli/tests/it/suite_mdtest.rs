@@ -175,10 +175,6 @@ fn the_cuts_of_the_path_are_measured_beside_the_phases_and_every_phase_is_diagno
 #[test]
 fn what_cannot_be_done_is_refused_by_the_letter_with_what_to_do() {
     let mistakes = Mistakes::of("mdtest");
-    mistakes.refused(
-        "-z 2 -b 4 -L",
-        &["-z: found 2; allowed: 0", "-b: found 4", "-L: found it", "tree of folders"],
-    );
     mistakes.refused("-W 60 -S", &["-W: found 60; allowed: 0", "-S: found it; allowed: nothing", "mpiio"]);
     mistakes.refused("-n 0", &["-n: found 0; allowed: 1 to 4194304"]);
     mistakes.refused("-D -E", &["-E: found -E with -D: nothing to do"]);

@@ -23,11 +23,13 @@ use second_names::SecondNames;
 use std::os::fd::OwnedFd;
 
 mod folders;
+mod name_parts;
 pub mod names;
 mod perform;
 pub(crate) mod second_names;
 #[cfg(test)]
 mod tests;
+mod tree_names;
 
 pub(crate) use folders::set_name;
 

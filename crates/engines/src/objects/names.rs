@@ -4,6 +4,8 @@
 //! used.
 //! Hot path: no allocation.
 
+use super::name_parts::{DECIMAL_DIGITS, MDTEST_FILE, digit, mdtest_word, put_decimal, put_hex, put_mdtest};
+use super::tree_names::TreePaths;
 use narrows_model::units::{saturate_u32, saturate_usize};
 use narrows_model::workload::{MemberWeights, NameForm, ObjectKind, ObjectSet, Spread};
 use narrows_sys::entropy::member_seed;
@@ -18,13 +20,6 @@ const LETTER_COUNT_MAX: usize = 12;
 const LETTERS_A_DRAW: usize = 10;
 /// A folder's digits and a slash.
 pub(crate) const FOLDER_BYTES: usize = 6;
-/// Digits of a number in hexadecimal names.
-const HEX_DIGITS: usize = 10;
-/// Digits of the greatest number in decimal.
-const DECIMAL_DIGITS: usize = 10;
-/// What the names of files begin with where they are as mdtest's, and what those of folders begin with.
-const MDTEST_FILE: &[u8] = b"file.mdtest.";
-const MDTEST_FOLDER: &[u8] = b"dir.mdtest.";
 /// Room for the longest path: folder, mdtest's word, two numbers with a dot between them, and the end.
 const PATH_BYTES: usize = FOLDER_BYTES + MDTEST_FILE.len() + DECIMAL_DIGITS + 1 + DECIMAL_DIGITS + 1;
 /// Ends the second name of an object, which it has while it is renamed; no name of a set ends so.
@@ -45,18 +40,12 @@ pub(super) fn own_prefix(kind: ObjectKind, client_index: u32) -> Vec<u8> {
     [word, client_index.to_string().as_bytes(), b"."].concat()
 }
 
-/// What the names of objects begin with where they are as mdtest's.
-fn mdtest_word(kind: ObjectKind) -> &'static [u8] {
-    match kind {
-        ObjectKind::File => MDTEST_FILE,
-        ObjectKind::Folder => MDTEST_FOLDER,
-    }
-}
-
 /// Makes the paths of a set's objects, relative to its folder, or that of the member of a stripe which each is on.
 #[derive(Debug)]
 pub struct ObjectNames {
     form: PathPattern,
+    /// Those in a tree of folders, which are made one by one.
+    tree: Option<Box<TreePaths>>,
     /// The paths of `made_count` numbers from `first_made`.
     made: [ShortPath<PATH_BYTES>; TOGETHER as usize],
     first_made: u32,
@@ -100,7 +89,8 @@ impl ObjectNames {
             member_count,
             weights: set.member_weights,
         };
-        Self { form, made: [ShortPath::EMPTY; TOGETHER as usize], first_made: 0, made_count: 0 }
+        let tree = TreePaths::new(set, client_index).map(Box::new);
+        Self { form, tree, made: [ShortPath::EMPTY; TOGETHER as usize], first_made: 0, made_count: 0 }
     }
 
     /// The folder of an object, from 0; `None` where the set's own has no folders.
@@ -117,10 +107,13 @@ impl ObjectNames {
     /// The path of an object.
     #[inline]
     pub fn path_of(&mut self, number: u32) -> &CStr {
-        if number.wrapping_sub(self.first_made) >= self.made_count {
+        if self.tree.is_none() && number.wrapping_sub(self.first_made) >= self.made_count {
             self.make_from(number);
         }
-        self.made[number.wrapping_sub(self.first_made) as usize].as_c_str()
+        match &mut self.tree {
+            None => self.made[number.wrapping_sub(self.first_made) as usize].as_c_str(),
+            Some(tree) => tree.path_of(number),
+        }
     }
 
     /// The path of an object while it has its second name.
@@ -205,20 +198,11 @@ impl PathPattern {
                 at += self.put_letters(&mut path[at..], number);
                 at += put_hex(&mut path[at..], number);
             }
-            NameForm::Mdtest => at += self.put_mdtest(&mut path[at..], number),
+            NameForm::Mdtest | NameForm::MdtestTree => {
+                at += put_mdtest(&mut path[at..], self.kind, self.client_index, number);
+            }
         }
         at
-    }
-
-    /// Puts the client and the number behind mdtest's word; returns their length in bytes.
-    fn put_mdtest(&self, path: &mut [u8], number: u32) -> usize {
-        let word = mdtest_word(self.kind);
-        path[..word.len()].copy_from_slice(word);
-        let mut at = word.len();
-        at += put_decimal(&mut path[at..], self.client_index);
-        path[at] = b'.';
-        at += 1;
-        at + put_decimal(&mut path[at..], number)
     }
 
     /// Puts all letters that a name can have and counts as many of them as this one has: no branch hangs on the draw.
@@ -241,33 +225,6 @@ impl PathPattern {
 fn name_in_folder(path: &CStr, skip_bytes: usize) -> &str {
     // Names are digits, letters, dots and what ends a second one.
     std::str::from_utf8(&path.to_bytes()[skip_bytes..]).unwrap_or_default()
-}
-
-/// Writes a number in decimal; returns its digit count.
-fn put_decimal(path: &mut [u8], number: u32) -> usize {
-    let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
-    let mut left = number;
-    for place in path[..digits].iter_mut().rev() {
-        *place = digit(left % 10);
-        left /= 10;
-    }
-    digits
-}
-
-/// Puts a number in hexadecimal, of ten digits.
-fn put_hex(path: &mut [u8], number: u32) -> usize {
-    let mut left = number;
-    for place in path[..HEX_DIGITS].iter_mut().rev() {
-        *place = digit(left & 0xF);
-        left >>= 4;
-    }
-    HEX_DIGITS
-}
-
-/// A digit below 16.
-#[inline]
-fn digit(value: u32) -> u8 {
-    b"0123456789abcdef"[(value & 0xF) as usize]
 }
 
 /// The name of a folder with a slash: five decimal digits.

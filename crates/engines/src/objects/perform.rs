@@ -289,6 +289,8 @@ impl Perform for Objects {
             Op::Append => self.append(request, &block[..written]),
             Op::Stat => self.stat(request, &mut block[..read]),
             Op::Delete => self.delete(request),
+            // Second names have no room for the folders of a tree.
+            Op::Rename if self.set.tree.is_some() => Err(Call::INVAL),
             Op::Rename => self.rename(request.object),
             // Names have no file of their own to be synced by.
             Op::Sync => self.members.iter().try_for_each(syncfs).map(|()| 0),

@@ -3,7 +3,7 @@
 //!
 //! Not here: which operation a cell does and in which order, which are the workload's.
 
-use super::{MemberWeights, Op, OpShare};
+use super::{FolderTree, MemberWeights, Op, OpShare};
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,9 @@ pub enum NameForm {
     LettersNumber,
     /// `file.mdtest.CLIENT.NUMBER`, with `dir` for folders: no two clients have a name in common.
     Mdtest,
+    /// `mdtest_tree.NUMBER`, or `mdtest_tree.CLIENT.NUMBER` where each client has a tree: the objects are the folders of a
+    /// tree, each in the one above it.
+    MdtestTree,
 }
 
 /// What an object is.
@@ -171,6 +174,10 @@ pub struct ObjectSet {
     pub folders: u32,
     /// How they are spread over the folders.
     pub spread: Spread,
+    /// The tree of folders whose folders have them, equally many each and in the order of their numbers; or whose folders they
+    /// are. Sets with the same tree are in the same folders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<FolderTree>,
     /// Over the members of a stripe of folders they are spread by these weights; empty for equal ones, and where there is
     /// one folder alone.
     #[serde(skip_serializing_if = "MemberWeights::is_empty")]
@@ -213,6 +220,7 @@ impl Default for ObjectSet {
             max_bytes: Bytes(0),
             folders: 0,
             spread: Spread::InOrder,
+            tree: None,
             member_weights: MemberWeights::default(),
             names: NameForm::Number,
             seed: 0,
@@ -280,14 +288,71 @@ impl ObjectSet {
         if self.draws == ObjectDraws::Postmark && min_bytes.0 == 0 {
             return Some("objects without bytes, which PostMark's draws do not have".to_owned());
         }
-        if self.shared_folder && self.names != NameForm::Mdtest {
+        if self.shared_folder && !matches!(self.names, NameForm::Mdtest | NameForm::MdtestTree) {
             let form = "names of the form mdtest, which differ between clients";
             return Some(format!("one folder for all clients without {form}"));
+        }
+        if let Some(problem) = self.tree_problem() {
+            return Some(problem);
         }
         if let Some(problem) = self.folders_problem() {
             return Some(problem.to_owned());
         }
         self.transactions.and_then(|transactions| transactions.problem())
+    }
+
+    /// The folders of `tree` as objects, which are made and deleted.
+    #[must_use]
+    pub fn tree_folders(tree: FolderTree) -> Self {
+        Self {
+            count: tree.folder_count(),
+            kind: ObjectKind::Folder,
+            shared_folder: true,
+            names: NameForm::MdtestTree,
+            tree: Some(tree),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the objects are in a tree whose folders are another set.
+    #[must_use]
+    pub fn is_in_tree(&self) -> bool {
+        self.tree.is_some() && self.names != NameForm::MdtestTree
+    }
+
+    /// Why objects cannot be in a tree, or be its folders, as a phrase.
+    fn tree_problem(&self) -> Option<String> {
+        let is_of_tree = self.names == NameForm::MdtestTree;
+        let Some(tree) = self.tree else {
+            return is_of_tree.then(|| "names of the folders of a tree without a tree".to_owned());
+        };
+        if let Some(problem) = tree.problem() {
+            return Some(problem);
+        }
+        let rules = [
+            (
+                is_of_tree || self.names == NameForm::Mdtest,
+                "a tree of folders without names of the form mdtest",
+            ),
+            (self.shared_folder, "a tree of folders in a folder of each client"),
+            (self.folders == 0, "a tree of folders and other folders besides"),
+            (self.sync != ObjectSync::DataAndFolder, "a sync of the folders of a tree"),
+            (self.transactions.is_none(), "transactions in a tree of folders"),
+            (
+                !is_of_tree || (self.kind == ObjectKind::Folder && self.count == tree.folder_count()),
+                "the folders of a tree as objects that are other or fewer than they",
+            ),
+        ];
+        if let Some((_, words)) = rules.iter().find(|(holds, _)| !holds) {
+            return Some((*words).to_owned());
+        }
+        (!is_of_tree && !self.count.is_multiple_of(tree.used_count())).then(|| {
+            format!(
+                "{} objects in {} folders of a tree, which is not equally many in each",
+                self.count,
+                tree.used_count()
+            )
+        })
     }
 
     /// What objects that are folders cannot be used for, as a phrase; `None` for files.
@@ -342,6 +407,12 @@ mod tests {
     fn what_cannot_be_loaded_is_named_and_the_default_can() {
         let base = ObjectSet::default;
         assert_eq!(base().problem(), None);
+        let tree = FolderTree { depth: 3, branch: 2, each_client: false, leaves_only: false };
+        let in_tree =
+            ObjectSet { tree: Some(tree), count: 30, names: NameForm::Mdtest, shared_folder: true, ..base() };
+        assert_eq!(in_tree.problem(), None);
+        let folders = ObjectSet::tree_folders(FolderTree { each_client: true, ..tree });
+        assert_eq!((folders.count, folders.problem()), (15, None));
         let with = |transactions| ObjectSet { transactions: Some(transactions), ..base() };
         let cases = [
             (ObjectSet { count: 0, ..base() }, "0 objects"),
@@ -350,6 +421,16 @@ mod tests {
             (ObjectSet { max_bytes: Bytes(OBJECT_BYTES_MAX.0 + 1), ..base() }, "at most 1GiB are possible"),
             (ObjectSet { folders: 257, sync: ObjectSync::DataAndFolder, ..base() }, "257 folders"),
             (ObjectSet { draws: ObjectDraws::Postmark, ..base() }, "objects without bytes"),
+            (ObjectSet { names: NameForm::MdtestTree, ..base() }, "without a tree"),
+            (ObjectSet { count: 31, ..in_tree }, "31 objects in 15 folders of a tree"),
+            (
+                ObjectSet { names: NameForm::Number, shared_folder: false, ..in_tree },
+                "without names of the form",
+            ),
+            (ObjectSet { shared_folder: false, ..in_tree }, "in a folder of each client"),
+            (ObjectSet { folders: 2, ..in_tree }, "other folders besides"),
+            (ObjectSet { sync: ObjectSync::DataAndFolder, ..in_tree }, "a sync of the folders of a tree"),
+            (ObjectSet { names: NameForm::MdtestTree, ..in_tree }, "other or fewer"),
             (with(transactions(None, None)), "without either half"),
             (with(transactions(Some(11), None)), "a bias of 11"),
             (with(Transactions { count: 0, ..transactions(Some(5), None) }), "0 transactions"),

@@ -1,24 +1,25 @@
-//! The suite of all engines, by a rank that `mpirun` starts: this test starts itself so.
+//! The suite of all engines, by a rank that the launcher starts: this test starts itself so.
 
 use super::*;
+use launcher::MpiLauncher;
 use mpi::Threading;
 use narrows_engines::conformance;
 use narrows_model::{EngineId, Op};
-use std::process::Command;
 
-/// Set by the launcher for each of its processes.
-const RANK_VARIABLE: &str = "OMPI_COMM_WORLD_RANK";
+#[path = "../../tests/it/launcher.rs"]
+mod launcher;
 
 #[test]
 fn a_rank_passes_the_suite_of_all_engines() {
-    if std::env::var_os(RANK_VARIABLE).is_some() {
+    let launcher = MpiLauncher::from_library();
+    if std::env::var_os(launcher.rank_variable()).is_some() {
         return pass();
     }
-    let status = Command::new("mpirun")
+    let status = launcher
+        .command()
         .args(["-np", "1"])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "engine::tests::a_rank_passes_the_suite_of_all_engines"])
-        .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"), ("TMPDIR", "/tmp")])
         .status();
     assert!(status.unwrap().success());
 }

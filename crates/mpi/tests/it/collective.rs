@@ -1,6 +1,6 @@
 //! `suite mpi-io-test` and `suite coll-perf` by real ranks: their output, their data, and the calls that they make.
 
-use crate::job::{Ended, mpirun, narrows_mpi, run, wait};
+use crate::job::{Ended, launcher, mpirun, narrows_mpi, run, wait};
 use std::path::Path;
 
 fn number(text: &str, before: &str) -> f64 {
@@ -178,8 +178,8 @@ fn a_file_that_was_not_written_as_a_whole_does_not_stay() {
     ] {
         // 64 MiB, in blocks of 1024 bytes: more than the library's own files have, less than the suite's.
         let limited = [
-            &["--mca", "odls_base_sigkill_timeout", "0", "-np", "2", "bash", "-c"][..],
-            &["ulimit -f 65536; exec \"$@\"", "bash", narrows_mpi(), "suite"],
+            launcher().kill_at_once(),
+            &["-np", "2", "bash", "-c", "ulimit -f 65536; exec \"$@\"", "bash", narrows_mpi(), "suite"],
         ]
         .concat();
         let ended = wait(mpirun(folder.path(), &[&limited[..], suite].concat()));

@@ -1,5 +1,6 @@
 //! What the tests share: starting jobs, and reading what they leave.
 
+use crate::launcher::MpiLauncher;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -16,20 +17,21 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-/// `mpirun` with these words, in `folder`.
+/// The launcher with these words, in `folder`.
 pub(crate) fn mpirun(folder: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new("mpirun");
+    let mut command = launcher().command();
     command
-        .args(["--oversubscribe", "--mca", "btl", "self,vader", "--mca", "mpi_yield_when_idle", "1"])
         .args(words)
         .current_dir(folder)
-        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-        .env("TMPDIR", "/tmp")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command
+}
+
+/// That of the library which the binary under test is linked with.
+pub(crate) fn launcher() -> MpiLauncher {
+    MpiLauncher::from_library()
 }
 
 /// The binary under test.
@@ -44,7 +46,7 @@ pub(crate) fn run(folder: &Path, ranks: u32, words: &[&str]) -> Ended {
 
 /// The same where rank 0 ends with a code: the launcher kills all others at once, instead of a second later.
 pub(crate) fn run_refused(folder: &Path, ranks: u32, words: &[&str]) -> Ended {
-    run_with(folder, ranks, &["--mca", "odls_base_sigkill_timeout", "0"], words)
+    run_with(folder, ranks, launcher().kill_at_once(), words)
 }
 
 fn run_with(folder: &Path, ranks: u32, launcher: &[&str], words: &[&str]) -> Ended {

@@ -1,4 +1,5 @@
-//! Jobs of real ranks, started by `mpirun` on this machine: more of them than processors, on loopback.
+//! Jobs of real ranks, started by the launcher of their MPI library on this machine: more of them than processors, on
+//! loopback.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +11,7 @@
 mod collective;
 mod figures;
 mod job;
+mod launcher;
 mod lost;
 mod mpiio;
 mod noncontig;

@@ -1,6 +1,6 @@
 //! `run` and `check` by several ranks: one plan, one record, all ranks as clients; and jobs that are refused.
 
-use crate::job::{events_of, json, mpirun, narrows_mpi, run, run_refused, wait};
+use crate::job::{events_of, json, launcher, mpirun, narrows_mpi, run, run_refused, wait};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -150,10 +150,10 @@ fn started_by_another(folder: &Path, rank: &str, words: &[&str]) -> Command {
 /// The binary without any launcher.
 fn started_alone(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(narrows_mpi());
+    launcher().prepare(&mut command);
     command
         .args(words)
         .current_dir(folder)
-        .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"), ("TMPDIR", "/tmp")])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -244,6 +244,55 @@ fn the_phases_of_io500_are_those_of_all_ranks_of_the_job_and_nothing_is_left_but
     let left: Vec<_> =
         std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["r"]);
+}
+
+/// Words of the launcher for ranks on hosts of these names, each in a namespace of its own; `None` where that is not possible.
+fn on_hosts<'w>(hosts: &[&str], command: &'w [&'w str]) -> Option<Vec<String>> {
+    let can = Command::new("unshare").args(["--uts", "true"]).status();
+    can.ok().filter(std::process::ExitStatus::success)?;
+    let rank = |host: &&str| {
+        let named = format!("hostname {host} && exec \"$@\"");
+        let start = ["-np", "1", "unshare", "--uts", "sh", "-c", &named, "sh", narrows_mpi()];
+        start.iter().chain(command).map(|word| (*word).to_owned()).collect::<Vec<_>>()
+    };
+    Some(hosts.iter().map(rank).collect::<Vec<_>>().join(&":".to_owned()))
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that the machine cannot make says so")]
+fn ranks_are_shifted_to_the_next_host_however_they_are_placed() {
+    let io500 = "suite io500 -d . --bytes-easy 64k --transfer-easy 64k --segments-hard 1 --items 4 --no-verdict --out r";
+    let mdtest = "suite mdtest -d . -F -n 4 -N 1 --no-verdict --out r";
+    for (hosts, command, said) in [
+        (
+            ["a", "a", "b", "b"],
+            io500,
+            "what the rank 2 further on has written: there are 2 on the first host",
+        ),
+        (["a", "b", "a", "b"], io500, "what the rank 1 further on has written\n"),
+        (["a", "a", "b", "b"], mdtest, "Shifting ranks by 2 for each phase.\n"),
+        (["a", "b", "a", "b"], mdtest, "Shifting ranks by 1 for each phase.\n"),
+    ] {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let command: Vec<&str> = command.split(' ').collect();
+        let Some(words) = on_hosts(&hosts, &command) else {
+            eprintln!("not run: unshare --uts is not possible here");
+            return;
+        };
+        let ended = wait(mpirun(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>()));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(
+            ended.stdout.contains(said) && ended.stdout.contains(" on 2 node(s)"),
+            "{hosts:?}: {ended:?}"
+        );
+        // What is looked up first was created by ranks of the other host.
+        let remarks = ended.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        for titles in
+            ["File stat: ", "File stat, File read: ", "mdtest-easy-stat: ", "mdtest-easy-stat, ior-hard-read"]
+        {
+            assert!(!remarks.contains(titles), "{hosts:?}: {ended:?}");
+        }
+    }
 }
 
 #[test]

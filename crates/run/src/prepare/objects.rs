@@ -19,6 +19,8 @@ use narrows_model::workload::{ObjectCalls, ObjectKind, ObjectSet, ObjectSync, Or
 use narrows_model::{Bytes, Cell, CellId, EngineId, Op, Target, Workload};
 use std::sync::Arc;
 
+mod trees;
+
 /// Objects that are made between two looks at the time and at a stop.
 const LOOK_EVERY: u64 = 256;
 /// Bytes of one write of preparation.
@@ -95,16 +97,19 @@ impl PreparedObjects {
             return Ok(());
         }
         let index = self.set_index(SetIdentity::from_cell(&cell, set));
+        let folder_index = self.folder_index(index);
         for assignment in assignments.iter_mut() {
-            assignment.objects = vec![set_folder(set, index, assignment.object_owner())];
+            assignment.objects = vec![set_folder(set, folder_index, assignment.object_owner())];
         }
-        let made = &mut self.sets[index];
         let began_ns = context.clock.now().0;
-        let readied = if makes {
-            made.begin_anew(assignments, context)
-        } else {
-            made.find_or_fill(&cell, assignments, context)
-        };
+        let readied = self.ready_tree(index, makes, assignments, context).and_then(|()| {
+            let made = &mut self.sets[index];
+            if makes {
+                made.begin_anew(assignments, context)
+            } else {
+                made.find_or_fill(&cell, assignments, context)
+            }
+        });
         self.took_ns += context.clock.now().0.saturating_sub(began_ns);
         readied?;
         if let SetState::Known { steps, .. } = &self.sets[index].state {
@@ -138,13 +143,13 @@ impl PreparedObjects {
 }
 
 impl PreparedSet {
-    /// Empty folders, whatever was there.
+    /// Empty folders, whatever was there; those of a tree are readied with it.
     fn begin_anew(
         &mut self,
         assignments: &[Assignment],
         context: &ObjectPrepareContext<'_>,
     ) -> Result<(), RunError> {
-        for spec in &self.specs {
+        for spec in self.specs.iter().filter(|_| !self.identity.set.is_in_tree()) {
             factory(context, spec)?.remove(spec)?;
         }
         self.state = SetState::empty(self.identity.clients);
@@ -168,13 +173,7 @@ impl PreparedSet {
         };
         match &self.state {
             SetState::Known { live_count: 1.., .. } => return Ok(()),
-            SetState::Unknown { cell } => {
-                return Err(missing(format!(
-                    "operations of {cell} failed, so it is not known which objects exist"
-                ))
-                .hint("create them again with put")
-                .into());
-            }
+            SetState::Unknown { cell } => return Err(missing_after(cell, assignments)),
             SetState::Known { .. } => {}
         }
         // Loads before have made objects and deleted them all: deleting what is left is deleting none.
@@ -232,6 +231,17 @@ impl PreparedSet {
     }
 }
 
+/// That it is not known which objects there are since operations of the cell `failed` failed.
+fn missing_after(failed: &CellId, assignments: &[Assignment]) -> RunError {
+    let cell = assignments.first().map(|first| &first.cell);
+    let target =
+        cell.map(|cell| format!("the objects of {} in {}", cell.id, cell.target)).unwrap_or_default();
+    EngineError::new(ErrorKind::NotFound, "find", target)
+        .detail(format!("operations of {failed} failed, so it is not known which objects exist"))
+        .hint("create them again with put")
+        .into()
+}
+
 /// Objects made and objects deleted.
 fn changes<'a>(workload: &Workload, workers: impl Iterator<Item = &'a WorkerOutput>) -> (u64, u64) {
     let (mut made, mut deleted) = (0, 0);
@@ -270,7 +280,11 @@ fn whole(set: &ObjectSet, workload: &Workload) -> ObjectStep {
 
 /// Whether a set asks for what only the engine of files in folders does, and the one that does nothing.
 fn is_special(set: &ObjectSet) -> bool {
-    set.kind == ObjectKind::Folder || set.shared_folder || set.get_bytes.is_some() || set.stat_finds
+    set.kind == ObjectKind::Folder
+        || set.shared_folder
+        || set.tree.is_some()
+        || set.get_bytes.is_some()
+        || set.stat_finds
 }
 
 /// Fails where the engine of an assignment cannot do what its load is about.
@@ -282,7 +296,8 @@ fn serves(context: &ObjectPrepareContext<'_>, assignment: &Assignment) -> Result
         [EngineId::Objects, EngineId::Null].map(EngineId::name).contains(&capabilities.engine.as_str());
     if workload.objects.is_some_and(|set| is_special(&set)) && !is_known {
         let what = format!(
-            "the engine {} has no folders as objects, no folder for all clients, reads objects as a whole, and finds none by name",
+            "the engine {} has no folders as objects, no folder for all clients, no tree of folders, reads objects as a whole, and \
+             finds none by name",
             capabilities.engine
         );
         return Err(EngineError::new(ErrorKind::Unsupported, "load", assignment.target().to_string())

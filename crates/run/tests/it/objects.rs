@@ -2,7 +2,8 @@
 
 use crate::support::{self, plan};
 use narrows_model::workload::{
-    NameForm, ObjectCalls, ObjectKind, ObjectSet, ObjectSync, Order, Prefill, Spread, Transactions,
+    FolderTree, NameForm, ObjectCalls, ObjectKind, ObjectSet, ObjectSync, Order, Prefill, Spread,
+    Transactions,
 };
 use narrows_model::{Bytes, Cell, CellId, EngineId, Event, Nanos, Op, Stop, TrialOutput, Workload};
 use narrows_run::{CellSite, StopFlag, clean_up, execute};
@@ -144,6 +145,89 @@ fn folders_are_made_looked_at_and_deleted_as_files_are_and_made_untimed_where_no
         assert_eq!(clean_up(&mut site), Vec::<String>::new());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
+}
+
+/// A tree of 1 + 2 + 4 folders, and a set of three objects in each of them.
+fn tree_and_items(leaves_only: bool) -> (ObjectSet, ObjectSet) {
+    let tree = FolderTree { depth: 2, branch: 2, each_client: false, leaves_only };
+    let items = ObjectSet {
+        count: 3 * tree.used_count(),
+        names: NameForm::Mdtest,
+        shared_folder: true,
+        tree: Some(tree),
+        ..ObjectSet::default()
+    };
+    (ObjectSet::tree_folders(tree), items)
+}
+
+/// Folders below `folder`.
+fn folder_count(folder: &Path) -> usize {
+    let inner = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    inner.map(|path| 1 + folder_count(&path)).sum()
+}
+
+#[test]
+fn a_tree_is_made_filled_emptied_and_removed_by_loads_that_find_what_those_before_have_left() {
+    for leaves_only in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, items) = tree_and_items(leaves_only);
+        let folders = ObjectSet { kind: ObjectKind::Folder, ..items };
+        let of = |op, set| cell(text(&folder), op, set);
+        let mut site = site();
+        let count = items.count;
+        let ((made, failed), _) = run_and_keep(
+            vec![of(Op::Put, tree), of(Op::Put, folders), of(Op::Delete, folders), of(Op::Put, items)],
+            &mut site,
+        );
+        let counts: Vec<_> = made.iter().map(|trial| (trial.op_count, trial.errors.len())).collect();
+        assert_eq!((counts, failed), (vec![(7, 0), (count, 0), (count, 0), (count, 0)], Vec::new()));
+        let found = files(folder.path());
+        assert_eq!((found.len() as u64, folder_count(folder.path())), (count, 1 + 7));
+        let last = "mdtest_tree.0/mdtest_tree.2/mdtest_tree.6/file.mdtest.0.20";
+        assert!(found.last_key_value().unwrap().0.ends_with(last), "{found:?}");
+        // The same again: what is there is not in its way.
+        let cells = vec![
+            of(Op::Put, tree),
+            of(Op::Put, items),
+            of(Op::Stat, items),
+            of(Op::Delete, items),
+            of(Op::Delete, tree),
+        ];
+        let ((again, failed), _) = run_and_keep(cells, &mut site);
+        let counts: Vec<_> = again.iter().map(|trial| (trial.op_count, trial.errors.len())).collect();
+        assert_eq!((counts, failed), (vec![(7, 0), (count, 0), (count, 0), (count, 0), (7, 0)], Vec::new()));
+        assert_eq!(
+            (files(folder.path()).len(), folder_count(folder.path())),
+            (0, 1),
+            "the folder of the set"
+        );
+        assert_eq!(clean_up(&mut site), Vec::<String>::new());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn what_is_in_a_tree_is_made_untimed_with_the_tree_where_no_load_has_made_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (tree, items) = tree_and_items(false);
+    let untimed = |op, set| {
+        let mut cell = cell(text(&folder), op, set);
+        cell.workload.prefill = Prefill::Whole;
+        cell
+    };
+    let mut site = site();
+    for _ in 0..2 {
+        let ((trials, failed), _) = run_and_keep(vec![untimed(Op::Stat, items)], &mut site);
+        assert_eq!((trials[0].op_count, trials[0].errors.len(), failed), (21, 0, Vec::new()));
+        assert_eq!((files(folder.path()).len(), folder_count(folder.path())), (21, 1 + 7));
+        let cells = vec![untimed(Op::Delete, items), untimed(Op::Delete, tree)];
+        let ((trials, failed), _) = run_and_keep(cells, &mut site);
+        let counts: Vec<_> = trials.iter().map(|trial| (trial.op_count, trial.errors.len())).collect();
+        assert_eq!((counts, failed), (vec![(21, 0), (7, 0)], Vec::new()));
+        assert_eq!(folder_count(folder.path()), 1);
+    }
+    assert_eq!(clean_up(&mut site), Vec::<String>::new());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]

@@ -29,6 +29,7 @@ impl StudyKeys {
             max_bytes: keys.max.value.unwrap_or(min_bytes),
             folders: keys.folders.value.unwrap_or(usual.folders),
             spread: keys.spread.value.unwrap_or(usual.spread),
+            tree: usual.tree,
             member_weights: usual.member_weights,
             names: keys.names.value.unwrap_or(usual.names),
             seed: keys.seed.value.unwrap_or(usual.seed),

@@ -28,7 +28,8 @@ pub struct Arguments {
     /// Files of each rank in mdtest-easy, and as many in mdtest-hard
     #[arg(long, default_value_t = 10_000, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, OBJECT_COUNT_MAX))]
     items: u64,
-    /// Shift the ranks by N: a rank reads and looks up what the rank N further on has written [default: 1; 0 with one rank]
+    /// Shift the ranks by N: a rank reads and looks up what the rank N further on has written [default: the ranks of
+    /// a host where they come after each other on each of several hosts, else 1; 0 with one rank]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0, RANKS_MAX))]
     shift: Option<u32>,
     /// Processes on this machine, which are the ranks; under MPI ranks of the job [default: 1; under MPI all]
@@ -62,6 +63,7 @@ impl Arguments {
             segments_hard: self.segments_hard,
             items: self.items,
             typed_shift: self.shift,
+            host_ranks: None,
             ranks: self.clients,
             has_cuts: !self.cuts.no_verdict,
             memory: None,

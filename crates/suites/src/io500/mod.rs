@@ -168,5 +168,6 @@ impl OnFolder for Request {
     fn learn(&mut self, machine: &dyn SuiteMachine) {
         (self.memory, self.free) = (machine.memory_bytes(), machine.free_bytes());
         self.ranks = self.ranks.or_else(|| Some(machine.usual_clients()));
+        self.host_ranks = machine.ranks_of_host(self.ranks());
     }
 }

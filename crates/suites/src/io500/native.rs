@@ -50,9 +50,19 @@ fn head(request: &Request, summary: &Summary) -> String {
     let phases = summary.cells.iter().filter(|cell| cell.cut == Cut::Path && cell.test.is_some());
     let hosts: BTreeSet<&str> =
         phases.flat_map(|cell| &cell.per_client).map(|rank| rank.host.as_str()).collect();
+    let shift = request.shift();
+    let shifted = match (shift, request.host_ranks.filter(|_| request.typed_shift.is_none())) {
+        (0, _) => "each rank reads and looks up what it has written itself".to_owned(),
+        (_, None) => format!("each rank reads and looks up what the rank {shift} further on has written"),
+        (_, Some(_)) => format!(
+            "each rank reads and looks up what the rank {shift} further on has written: there are {shift} on the first host, one after \
+             the other"
+        ),
+    };
     format!(
         "IO500 phases by narrows (own run)\n\
-         {} rank(s) on {} node(s); each: ior-easy {} in transfers of {}, ior-hard {} transfers of {} bytes, mdtest {} files\n",
+         {} rank(s) on {} node(s); each: ior-easy {} in transfers of {}, ior-hard {} transfers of {} bytes, mdtest {} files\n\
+         {shifted}\n",
         request.ranks(),
         hosts.len().max(1),
         amount(request.bytes_easy),

@@ -91,6 +91,7 @@ fn mdtest_request(request: &Request, set: MdtestSet, phase: MdtestPhase) -> mdte
     let bytes = if set == MdtestSet::Hard { FILE_HARD } else { Bytes(0) };
     mdtest::Request {
         items: request.items,
+        tree: None,
         kinds: vec![ObjectKind::File],
         // All: what one phase needs an earlier one has created.
         phases: MdtestPhase::ALL.to_vec(),
@@ -101,6 +102,7 @@ fn mdtest_request(request: &Request, set: MdtestSet, phase: MdtestPhase) -> mdte
         syncs_phase: phase == MdtestPhase::Create,
         random: false,
         stride: request.shift(),
+        host_ranks: None,
         iterations: 1,
         ranks: request.ranks,
         rank_statistics: false,

@@ -33,6 +33,9 @@ pub struct Request {
     pub items: u64,
     /// Ranks by which readers are shifted, as typed; `None` for the usual shift.
     pub typed_shift: Option<u32>,
+    /// Ranks of the first host, where ranks come after each other on each of several hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_ranks: Option<u32>,
     /// Ranks; `None` until it is known how many there are.
     pub ranks: Option<u32>,
     /// Whether cuts of the path are measured beside the phases.
@@ -50,10 +53,11 @@ impl Request {
         self.ranks.unwrap_or(1)
     }
 
-    /// Ranks by which readers are shifted: 1 unless typed, and none with one rank.
+    /// Ranks by which readers are shifted unless that is typed: as far as the next host, and none with one rank.
     #[must_use]
     pub fn shift(&self) -> u32 {
-        self.typed_shift.unwrap_or(u32::from(self.ranks() > 1))
+        let usual = if self.ranks() > 1 { self.host_ranks.unwrap_or(1) } else { 0 };
+        self.typed_shift.unwrap_or(usual)
     }
 
     /// Operations of each rank in each load of `phase`.
@@ -185,10 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_shift_is_1_and_one_by_all_ranks_is_refused_once_their_number_is_known() {
+    fn the_usual_shift_is_1_or_a_host_and_one_by_all_ranks_is_refused_once_their_number_is_known() {
         let shift = |typed_shift, ranks| Request { typed_shift, ranks, ..request() }.shift();
         assert_eq!((shift(None, None), shift(None, Some(1)), shift(None, Some(2))), (0, 0, 1));
         assert_eq!((shift(Some(0), Some(2)), shift(Some(3), Some(9))), (0, 3));
+        let of_hosts =
+            |typed_shift| Request { typed_shift, ranks: Some(8), host_ranks: Some(4), ..request() }.shift();
+        assert_eq!((of_hosts(None), of_hosts(Some(1)), of_hosts(Some(0))), (4, 1, 0));
         let said = |typed_shift, ranks| {
             messages(move |asked| (asked.typed_shift, asked.ranks) = (Some(typed_shift), ranks))
         };

@@ -12,6 +12,7 @@ pub(super) fn request() -> Request {
         segments_hard: 10,
         items: 100,
         typed_shift: None,
+        host_ranks: None,
         ranks: Some(2),
         has_cuts: true,
         memory: None,

@@ -78,7 +78,7 @@ impl IterationRates {
     }
 }
 
-/// The lines of the table of a run of `request`, in their order.
+/// The lines of the table of a run of `request`, in their order: those of the tree are the last.
 pub(super) fn rows<'s>(summary: &'s Summary, request: &Request) -> Vec<MdtestRow<'s>> {
     let row = |test: &'static MdtestTest| MdtestRow {
         test,
@@ -87,7 +87,8 @@ pub(super) fn rows<'s>(summary: &'s Summary, request: &Request) -> Vec<MdtestRow
             .collect(),
         planned: request.iterations,
     };
-    request.tests().map(row).collect()
+    let (of_tree, of_items): (Vec<_>, Vec<_>) = request.tests().partition(|test| test.is_of_tree);
+    of_items.into_iter().chain(of_tree).map(row).collect()
 }
 
 fn measured<'s>(
@@ -103,13 +104,13 @@ fn measured<'s>(
     };
     let cell = summary.cells.iter().find(is_it)?;
     let trial = cell.trials.first()?;
-    let all_done = cell.per_client.iter().filter(|rank| rank.ops == request.items).count() as u64;
+    let all_done = cell.per_client.iter().filter(|rank| rank.ops == request.items_in(test)).count() as u64;
     Some(MdtestMeasurement {
         iteration,
         cell,
         rate: trial.ops_per_s.0,
         elapsed_s: trial.elapsed_s,
-        is_whole: all_done == u64::from(request.ranks()) && cell.errors.is_empty(),
+        is_whole: all_done == u64::from(request.ranks_in(test)) && cell.errors.is_empty(),
     })
 }
 

@@ -31,7 +31,7 @@ const SUMMARY_OF_RATES: &str = "SUMMARY rate";
 /// Before the number of tasks.
 const LAUNCHED: &str = " was launched with ";
 /// Lines of the original that the suite does not print.
-const MORE_TITLES: [&str; 4] = ["Directory rename", "File rename", "Tree creation", "Tree removal"];
+const MORE_TITLES: [&str; 2] = ["Directory rename", "File rename"];
 /// Numbers at the end of a line: the greatest, the least, the mean and the deviation.
 const FIGURES: usize = 4;
 /// Beyond any rate.

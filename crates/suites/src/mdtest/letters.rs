@@ -31,21 +31,15 @@ const fn value(
     RefusedLetter { name, letter, has_value: true, taken, hint }
 }
 
-/// Why there is no tree.
-const NO_TREE: &str = "items are not spread over a tree of folders: give their number with -n, in a folder of each rank with -u";
-
 static REFUSED: &[RefusedLetter] = &[
     value("-a", 'a', &["POSIX"], "items are made by system calls: mount the file system, and omit -a"),
-    value("-b", 'b', &["0", "1"], NO_TREE),
     value("-B", 'B', &["0"], "every phase begins when all ranks are ready: omit -B"),
     flag("-c", 'c', "each rank creates its own items: omit -c"),
     value("-f", 'f', &[], "all ranks take part: run the suite once for each number of ranks"),
     flag("-g", 'g', "folders have the layout of the folder that they are in: set it there"),
     value("-G", 'G', &[], "data is random and differs between files: omit -G"),
-    value("-I", 'I', &["0"], NO_TREE),
     flag("-k", 'k', "files are created by open, not by mknod: omit -k"),
     value("-l", 'l', &[], "all ranks take part: run the suite once for each number of ranks"),
-    flag("-L", 'L', NO_TREE),
     value("-p", 'p', &["0"], "use `sleep` before the command"),
     flag("-P", 'P', "the record has the time of each phase: --json"),
     value("-s", 's', &["1"], "all ranks take part: run the suite once for each number of ranks"),
@@ -71,7 +65,6 @@ static REFUSED: &[RefusedLetter] = &[
         "phases are not spread over several runs: items that -C would create are made untimed without it",
     ),
     flag("-X", 'X', "data that is read is not compared: a study with `verify` does that"),
-    value("-z", 'z', &["0"], NO_TREE),
     flag("-Z", 'Z', "the record has the time of each phase: --json"),
 ];
 
@@ -153,12 +146,12 @@ mod tests {
             assert!(said[0].starts_with(&format!("{}: found {found}; allowed: ", letter.name)), "{said:?}");
             assert_eq!(letter.name, format!("-{}", letter.letter));
         }
-        assert_eq!(problems("-z 2 -b 3 -L").len(), 3);
+        assert_eq!(problems("-k -S -W 3").len(), 3);
     }
 
     #[test]
     fn values_that_ask_for_what_is_done_anyway_are_taken() {
-        assert_eq!(problems("-a posix -b 1 -B 0 -I 0 -p 0 -s 1 -V 0 -W 0 -z 0"), Vec::<String>::new());
+        assert_eq!(problems("-a posix -B 0 -p 0 -s 1 -V 0 -W 0"), Vec::<String>::new());
         assert_eq!(problems("-vvv").len(), 1);
     }
 }

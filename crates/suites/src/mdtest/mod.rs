@@ -1,8 +1,12 @@
 //! mdtest (Lawrence Livermore and Los Alamos laboratories; as in IOR 4): creation, stat, reading and removal of many files
-//! and folders by all ranks at once, in a folder of each rank or in one for all.
+//! and folders by all ranks at once, in a folder of each rank or in one for all, or spread over a tree of folders.
 //!
-//! `letters` are the options of the original that are refused, each with its reason. Deliberately absent: trees of folders,
-//! and starting anything.
+//! A tree (`-z`, `-b`) is a set of folders of its own in the model: two phases more make it before the items and remove it
+//! after them, and the items of both kinds are sets in the same tree. Its folders are numbered level by level, as the
+//! original's; items follow the numbers of their folders, so that the original's order in creation and removal (depth first)
+//! is the one thing that differs. Rank 0 alone makes one tree for all; with `-u` each rank makes its own.
+//!
+//! `letters` are the options of the original that are refused, each with its reason. Deliberately absent: starting anything.
 
 mod arguments;
 mod figures;
@@ -45,7 +49,7 @@ const CUT_BLOCK_STEP: u64 = 4096;
 /// A phase under this many seconds is mostly its beginning and its end.
 const SHORT_S: f64 = 1.0;
 
-/// A line of the table: what is done to items of one kind.
+/// A line of the table: what is done to items of one kind, or to the folders of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct MdtestTest {
     /// Its name in records.
@@ -54,10 +58,13 @@ struct MdtestTest {
     title: &'static str,
     kind: ObjectKind,
     phase: MdtestPhase,
+    /// Whether it is about the folders of the tree, and not about items.
+    is_of_tree: bool,
 }
 
 /// All of them, in the order of an iteration.
-static TESTS: [MdtestTest; 7] = [
+static TESTS: [MdtestTest; 9] = [
+    test_of_tree("tree_create", "Tree creation", MdtestPhase::Create),
     test("dir_create", "Directory creation", ObjectKind::Folder, MdtestPhase::Create),
     test("dir_stat", "Directory stat", ObjectKind::Folder, MdtestPhase::Stat),
     test("dir_remove", "Directory removal", ObjectKind::Folder, MdtestPhase::Remove),
@@ -65,10 +72,15 @@ static TESTS: [MdtestTest; 7] = [
     test("file_stat", "File stat", ObjectKind::File, MdtestPhase::Stat),
     test("file_read", "File read", ObjectKind::File, MdtestPhase::Read),
     test("file_remove", "File removal", ObjectKind::File, MdtestPhase::Remove),
+    test_of_tree("tree_remove", "Tree removal", MdtestPhase::Remove),
 ];
 
 const fn test(name: &'static str, title: &'static str, kind: ObjectKind, phase: MdtestPhase) -> MdtestTest {
-    MdtestTest { name, title, kind, phase }
+    MdtestTest { name, title, kind, phase, is_of_tree: false }
+}
+
+const fn test_of_tree(name: &'static str, title: &'static str, phase: MdtestPhase) -> MdtestTest {
+    MdtestTest { name, title, kind: ObjectKind::Folder, phase, is_of_tree: true }
 }
 
 /// The name of an iteration, from 1, in records.
@@ -113,5 +125,6 @@ impl OnFolder for Request {
     fn learn(&mut self, machine: &dyn SuiteMachine) {
         (self.memory, self.free) = (machine.memory_bytes(), machine.free_bytes());
         self.ranks = self.ranks.or_else(|| Some(machine.usual_clients()));
+        self.host_ranks = machine.ranks_of_host(self.ranks());
     }
 }

@@ -1,6 +1,6 @@
 //! The native output: the head of mdtest 4.1, the rates of each rank where they are asked for, and the table.
 //!
-//! Not here: what the summary does not have, which is the end of the run, the size of the file system, and trees.
+//! Not here: what the summary does not have, which is the end of the run, the size of the file system, and the trees of a run without -z.
 
 use super::figures::{IterationRates, MdtestRow, rows};
 use super::request::Request;
@@ -55,7 +55,7 @@ fn head(request: &Request, summary: &Summary) -> String {
     }
     let _ = writeln!(out, "Path                : {}", one_line(&summary.target.to_string()));
     if request.stride > 0 {
-        let _ = writeln!(out, "Shifting ranks by {} for each phase.", request.stride);
+        let _ = writeln!(out, "Shifting ranks by {} for each phase.", request.shift());
     }
     if request.random {
         let _ = writeln!(out, "random seed: {}", summary.seed);

@@ -5,7 +5,9 @@ use super::{MdtestTest, iteration_name};
 use crate::folder::PreparedFolder;
 use crate::suite::Suite;
 use crate::suite_load::{SuiteLoad, TestPhase, behind_cuts, suite_cell};
-use narrows_model::workload::{NameForm, ObjectKind, ObjectSet, ObjectSync, Order, Prefill, SyncPolicy};
+use narrows_model::workload::{
+    FolderTree, NameForm, ObjectKind, ObjectSet, ObjectSync, Order, Prefill, SyncPolicy,
+};
 use narrows_model::{Bytes, Cell, EngineId, Op, Plan, Target, Workload};
 use narrows_study::Problem;
 
@@ -52,7 +54,21 @@ impl MdtestPhase {
 fn cell(request: &Request, iteration: u32, test: &MdtestTest, target: &Target) -> Cell {
     let name = iteration_name(iteration);
     let of = TestPhase { test: &name, phase: test.name };
-    suite_cell(format!("{name}/{}", test.name), &of, target, workload(request, test.kind, test.phase))
+    let load = request
+        .tree
+        .filter(|_| test.is_of_tree)
+        .map_or_else(|| workload(request, test.kind, test.phase), |tree| tree_workload(request, test, &tree));
+    suite_cell(format!("{name}/{}", test.name), &of, target, load)
+}
+
+/// The load of making or removing the folders of a tree, which is not synced.
+fn tree_workload(request: &Request, test: &MdtestTest, tree: &FolderTree) -> Workload {
+    Workload {
+        sync: SyncPolicy::None,
+        clients: request.ranks_in(test),
+        objects: Some(ObjectSet::tree_folders(*tree)),
+        ..workload(request, test.kind, test.phase)
+    }
 }
 
 /// The load of a phase of items of one kind.
@@ -83,8 +99,10 @@ fn objects(request: &Request, kind: ObjectKind, phase: MdtestPhase) -> ObjectSet
     ObjectSet {
         count: request.items,
         kind,
-        shared_folder: !request.unique_folders,
-        stride: request.stride.saturating_mul(phase.shift_count()) % request.ranks().max(1),
+        // Trees of single ranks are beside each other in one folder.
+        shared_folder: !request.unique_folders || request.tree.is_some(),
+        tree: request.tree,
+        stride: request.shift().saturating_mul(phase.shift_count()) % request.ranks().max(1),
         min_bytes: bytes,
         max_bytes: bytes,
         names: NameForm::Mdtest,
@@ -117,7 +135,10 @@ mod tests {
         let names: Vec<&str> = phases_of(&plan).iter().map(|cell| cell.id.0.as_str()).collect();
         let expected: Vec<String> = ["iteration1", "iteration2"]
             .iter()
-            .flat_map(|iteration| TESTS.map(|test| format!("{iteration}/{}", test.name)))
+            .flat_map(|iteration| {
+                let items = TESTS.iter().filter(|test| !test.is_of_tree);
+                items.map(move |test| format!("{iteration}/{}", test.name))
+            })
             .collect();
         assert_eq!(names, expected);
         let ops: Vec<Op> = phases_of(&plan)[..7].iter().map(|cell| cell.workload.op).collect();
@@ -168,8 +189,41 @@ mod tests {
         let random: Vec<bool> =
             phases_of(&plan).iter().map(|cell| cell.workload.order == Order::Random).collect();
         assert_eq!(random, [false, true, false, false, true, true, false]);
+        let hosts = planned(&Request { stride: 1, host_ranks: Some(2), ranks: Some(8), ..request() });
+        let strides: Vec<u32> = sets_of(&hosts).iter().map(|set| set.stride).collect();
+        assert_eq!(strides, [0, 2, 6, 0, 2, 4, 6]);
         let round = planned(&Request { stride: 1, ..request() });
         assert_eq!(sets_of(&round)[3..].iter().map(|set| set.stride).collect::<Vec<_>>(), [0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn a_tree_is_made_before_the_items_and_removed_after_them_by_one_rank_or_each_its_own() {
+        let tree = FolderTree { depth: 2, branch: 3, each_client: false, leaves_only: true };
+        for (unique_folders, makers) in [(false, 1), (true, 2)] {
+            let tree = FolderTree { each_client: unique_folders, ..tree };
+            let asked =
+                Request { items: 90, tree: Some(tree), unique_folders, syncs_phase: true, ..request() };
+            let plan = planned(&asked);
+            let cells = phases_of(&plan);
+            let names: Vec<&str> = cells.iter().filter_map(|cell| cell.id.0.split('/').nth(1)).collect();
+            assert_eq!(names, TESTS.map(|test| test.name));
+            let sets = sets_of(&plan);
+            for at in [0, 8] {
+                let load = &cells[at].workload;
+                assert_eq!(
+                    (load.clients, load.sync, load.order),
+                    (makers, SyncPolicy::None, Order::Sequential)
+                );
+                assert_eq!((sets[at], load.own_process), (ObjectSet::tree_folders(tree), true));
+            }
+            assert_eq!((cells[0].workload.op, cells[8].workload.op), (Op::Put, Op::Delete));
+            for set in &sets[1..8] {
+                assert_eq!(
+                    (set.tree, set.count, set.shared_folder, set.problem()),
+                    (Some(tree), 90, true, None)
+                );
+            }
+        }
     }
 
     #[test]

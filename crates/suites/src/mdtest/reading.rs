@@ -24,6 +24,7 @@ pub(super) fn reading(request: &Request, summary: &Summary) -> Vec<String> {
     all.extend(from_caches(&rows, request));
     all.extend(opened_only(request));
     all.extend(own_folders(request));
+    all.extend(trees(&rows, request));
     all.extend(shares(&rows));
     all.extend(early(&rows));
     all.extend(over_iterations(&rows));
@@ -63,7 +64,9 @@ fn short(rows: &[MdtestRow<'_>], request: &Request) -> Option<String> {
         let all = row.measured.iter().map(|one| one.elapsed_s).filter(|elapsed_s| *elapsed_s < SHORT_S);
         Some((row.test.title, all.min_by(f64::total_cmp)?))
     };
-    let short: Vec<(&str, f64)> = rows.iter().filter_map(shortest).collect();
+    // How long a tree takes depends on its folders, of which there are few.
+    let of_items = rows.iter().filter(|row| !row.test.is_of_tree);
+    let short: Vec<(&str, f64)> = of_items.filter_map(shortest).collect();
     let least = short.iter().map(|(_, elapsed_s)| *elapsed_s).min_by(f64::total_cmp)?;
     let each: Vec<String> =
         short.iter().map(|(title, elapsed_s)| format!("{title} {}", seconds(*elapsed_s))).collect();
@@ -109,6 +112,24 @@ fn own_folders(request: &Request) -> Option<String> {
          -u they do"
             .to_owned()
     })
+}
+
+/// What the rates of the tree are of.
+fn trees(rows: &[MdtestRow<'_>], request: &Request) -> Option<String> {
+    let folders = request.tree?.folder_count();
+    let of_tree = rows.iter().map(|row| row.test).filter(|test| test.is_of_tree);
+    let titles: Vec<&str> = of_tree.map(|test| test.title).collect();
+    let ranks = request.ranks();
+    let counted = if !request.unique_folders {
+        "made by rank 0 alone".to_owned()
+    } else if ranks < 2 {
+        "of the one rank".to_owned()
+    } else {
+        format!(
+            "of each rank, counted for all {ranks}, where mdtest counts those of one rank over the same time"
+        )
+    };
+    (!titles.is_empty()).then(|| format!("{}: {folders} folders {counted}", titles.join(", ")))
 }
 
 /// How equal the ranks' own rates are, of each line in the iteration in which they are least so.

@@ -4,7 +4,7 @@ use super::{MdtestTest, TESTS};
 use crate::limits::{outside, shift_problem};
 use narrows_model::Bytes;
 use narrows_model::quantity::amount;
-use narrows_model::workload::{OBJECT_COUNT_MAX, ObjectKind};
+use narrows_model::workload::{FolderTree, OBJECT_COUNT_MAX, ObjectKind};
 use narrows_study::Problem;
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +62,9 @@ impl MdtestPhase {
 pub struct Request {
     /// Files, and folders, of each rank.
     pub items: u64,
+    /// The tree of folders that they are spread over, equally many in each; `None` for one folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<FolderTree>,
     /// What items are, in the order of an iteration.
     pub kinds: Vec<ObjectKind>,
     /// What is done to them, in the order of an iteration.
@@ -78,8 +81,11 @@ pub struct Request {
     pub syncs_phase: bool,
     /// Whether items are looked up and read in a random order.
     pub random: bool,
-    /// Ranks by which each phase is shifted.
+    /// Ranks by which each phase is shifted, or hosts where ranks come after each other on each host.
     pub stride: u32,
+    /// Ranks of the first host, where ranks come after each other on each of several hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_ranks: Option<u32>,
     /// Times that all phases are run.
     pub iterations: u32,
     /// Ranks; `None` until it is known how many there are.
@@ -103,9 +109,27 @@ impl Request {
         self.ranks.unwrap_or(1)
     }
 
+    /// Ranks by which each phase is shifted.
+    pub(super) fn shift(&self) -> u32 {
+        self.stride.saturating_mul(self.host_ranks.unwrap_or(1))
+    }
+
     /// The lines of the table, in their order.
     pub(super) fn tests(&self) -> impl Iterator<Item = &'static MdtestTest> {
-        TESTS.iter().filter(|test| self.kinds.contains(&test.kind) && self.phases.contains(&test.phase))
+        let has = |test: &&MdtestTest| {
+            if test.is_of_tree { self.tree.is_some() } else { self.kinds.contains(&test.kind) }
+        };
+        TESTS.iter().filter(has).filter(|test| self.phases.contains(&test.phase))
+    }
+
+    /// How many ranks take part in a test: one alone makes a tree that is for all.
+    pub(super) fn ranks_in(&self, test: &MdtestTest) -> u32 {
+        if test.is_of_tree && !self.unique_folders { 1 } else { self.ranks() }
+    }
+
+    /// What each of them does in it.
+    pub(super) fn items_in(&self, test: &MdtestTest) -> u64 {
+        self.tree.filter(|_| test.is_of_tree).map_or(self.items, |tree| tree.folder_count())
     }
 
     /// Whether phases create the items; else they are made untimed.
@@ -145,11 +169,17 @@ impl Request {
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let mut all = self.numbers();
+        all.extend(self.tree_problem());
         all.extend(self.tests_problem());
         all.extend(self.bytes_problem());
         all.extend(self.sync_problem());
-        let effect = "each rank look up what the next one has created";
-        all.extend(shift_problem("-N", self.stride, self.ranks, effect));
+        let effect = self.host_ranks.map_or_else(
+            || "each rank look up what the next one has created".to_owned(),
+            |each| {
+                format!("each rank look up what one of the next host, {each} ranks further on, has created")
+            },
+        );
+        all.extend(shift_problem("-N", self.shift(), self.ranks, &effect));
         if all.is_empty() {
             all.extend(self.room_problem());
         }
@@ -158,7 +188,8 @@ impl Request {
 
     fn numbers(&self) -> Vec<Problem> {
         let all = [
-            outside("-n", self.items, 1..=OBJECT_COUNT_MAX, "it is the number of items of each rank"),
+            outside("-n", self.items, 1..=OBJECT_COUNT_MAX, "it is the number of items of each rank")
+                .filter(|_| self.tree.is_none() || self.items > 0),
             outside(
                 "-i",
                 u64::from(self.iterations),
@@ -179,6 +210,23 @@ impl Request {
             ),
         ];
         all.into_iter().flatten().collect()
+    }
+
+    /// A tree that cannot be made, or has more folders than there are items.
+    fn tree_problem(&self) -> Option<Problem> {
+        let tree = self.tree?;
+        if let Some(problem) = tree.problem() {
+            let hint = "give fewer levels with -z, or fewer folders in each with -b";
+            return Some(Problem::new("-z", problem, "a tree that can be made", hint));
+        }
+        let used = tree.used_count();
+        (self.items == 0).then(|| {
+            let found = format!("less than one item for each of the {used} folders that have items");
+            let hint = format!(
+                "give -n {used} or more, the items of each folder with -I, or fewer folders with -z and -b"
+            );
+            Problem::new("-n", found, format!("{used} to {OBJECT_COUNT_MAX}"), hint)
+        })
     }
 
     /// Folders are not read, so that there may be nothing to do.
@@ -273,11 +321,33 @@ mod tests {
     }
 
     #[test]
+    fn trees_that_cannot_be_made_or_filled_are_refused() {
+        let with = |depth, branch, items| {
+            messages(move |asked| {
+                let tree = FolderTree { depth, branch, each_client: false, leaves_only: false };
+                (asked.tree, asked.items) = (Some(tree), items);
+            })
+        };
+        assert_eq!(with(2, 3, 13), "");
+        assert!(with(2, 3, 0).contains("-n: found less than one item for each of the 13 folders"));
+        assert!(with(17, 2, 100).contains("-z: found a tree of 17 levels with 2 folders in each"));
+        assert!(with(2, 0, 100).contains("-z: found a tree whose folders"));
+    }
+
+    #[test]
     fn a_shift_by_all_ranks_is_refused_once_their_number_is_known() {
         let shifted = |stride, ranks| messages(move |asked| (asked.stride, asked.ranks) = (stride, ranks));
         assert_eq!((shifted(1, Some(2)), shifted(9, None)), (String::new(), String::new()));
         assert!(shifted(1, Some(1)).contains("-N: found 1 with 1 rank; allowed: less than"));
         assert!(shifted(4, Some(4)).contains("-N: found 4 with 4 ranks"));
+        let of_hosts = |stride| {
+            messages(move |asked| (asked.stride, asked.ranks, asked.host_ranks) = (stride, Some(4), Some(2)))
+        };
+        assert_eq!(of_hosts(1), "");
+        assert!(
+            of_hosts(2).contains("-N: found 4 with 4 ranks")
+                && of_hosts(2).contains("the next host, 2 ranks further on")
+        );
     }
 
     #[test]

@@ -2,13 +2,15 @@
 
 use super::request::{MdtestPhase, Request};
 use super::testing::{planned, request};
-use super::{ENTRY, TESTS};
+use super::{ENTRY, MdtestTest, TESTS};
 use narrows_analysis::{Input, RunFacts, analyse};
+use narrows_model::workload::FolderTree;
 use narrows_model::{Bytes, Cell, Cut, Event, Histogram, Plan, Summary};
 use serde_json::json;
 
-/// Milliseconds that the slower rank of two takes for its hundred items, by the lines of the table.
-const WALL_MS: [u64; 7] = [2000, 800, 1500, 4000, 1000, 1600, 3000];
+/// Milliseconds that the slower rank of two takes for its hundred items, by the lines of the table; the last two are of the
+/// tree.
+const WALL_MS: [u64; 9] = [2000, 800, 1500, 4000, 1000, 1600, 3000, 200, 100];
 
 /// What a run had: the host of each rank, and items that a phase left out.
 struct RunShape {
@@ -23,16 +25,20 @@ const ONE_HOST: RunShape = RunShape { hosts: ["here", "here"], missing: None };
 fn trial(cell: &Cell, shape: &RunShape) -> Event {
     let (iteration, phase) = cell.id.0.split_once('/').unwrap();
     let iteration: u64 = iteration.strip_prefix("iteration").unwrap().parse().unwrap();
-    let index = TESTS.iter().position(|test| test.name == phase).unwrap();
+    let (of_tree, of_items): (Vec<&MdtestTest>, Vec<&MdtestTest>) =
+        TESTS.iter().partition(|test| test.is_of_tree);
+    let index = of_items.iter().chain(&of_tree).position(|test| test.name == phase).unwrap();
     let wall_ns = WALL_MS[index] * 1_000_000 * iteration;
     let set = cell.workload.objects.unwrap();
     let missing = shape.missing.filter(|(missing, _)| *missing == phase).map_or(0, |(_, count)| count);
-    let done = [set.count, set.count - missing];
+    let mut done = vec![set.count; cell.workload.clients as usize];
+    *done.last_mut().unwrap() -= missing;
+    let op_count: u64 = done.iter().sum();
     let mut response = Histogram::new();
-    for _ in 0..done[0] + done[1] {
+    for _ in 0..op_count {
         response.record(20_000 * (index as u64 + 1));
     }
-    let ranks: Vec<_> = (0..2)
+    let ranks: Vec<_> = (0..done.len())
         .map(|rank| {
             let elapsed_ns = if rank == 0 { wall_ns / 4 * 3 } else { wall_ns };
             json!({
@@ -43,7 +49,7 @@ fn trial(cell: &Cell, shape: &RunShape) -> Event {
         .collect();
     let event = serde_json::from_value(json!({
         "cell": cell.id, "trial": 0, "complete": true, "start_ns": 0, "first_done_ns": wall_ns / 4 * 3,
-        "last_done_ns": wall_ns, "op_count": done[0] + done[1], "bytes": 0, "response": response,
+        "last_done_ns": wall_ns, "op_count": op_count, "bytes": 0, "response": response,
         "response_sum_ns": wall_ns, "by_kind": [], "effective": null, "clients": ranks, "errors": [], "counters": [],
         "file_bytes": cell.workload.file_bytes, "resident_ratio": null,
     }));
@@ -97,6 +103,27 @@ fn rates_are_all_items_over_the_time_of_the_slowest_rank() {
         "{text}"
     );
     assert!(!text.contains("Tree") && !text.contains("incomplete"), "{text}");
+}
+
+#[test]
+fn a_tree_has_the_last_lines_whose_rates_are_of_the_folders_of_all_who_make_one() {
+    let output = |unique_folders| {
+        let tree = FolderTree { depth: 2, branch: 4, each_client: unique_folders, leaves_only: false };
+        let asked = Request { items: 84, tree: Some(tree), unique_folders, ..request() };
+        let summary = summary(&asked);
+        (ENTRY.native(&summary).unwrap(), ENTRY.reading(&summary).join("\n"))
+    };
+    // By hand: 1 + 4 + 16 folders in 200 and in 100 ms, in 150 and 75 ms where rank 0 is alone, and twice as many by two ranks.
+    let (text, said) = output(false);
+    let lines = "   File removal                   56.000         56.000         56.000          0.000\n   \
+                 Tree creation                 105.000        105.000        105.000          0.000\n   \
+                 Tree removal                  210.000        210.000        210.000          0.000\n";
+    assert!(text.ends_with(lines) && text.contains("2 tasks, 168 files/directories\n"), "{text}");
+    assert!(said.contains("Tree creation, Tree removal: 21 folders made by rank 0 alone"), "{said}");
+    assert!(said.contains("under 1 s") && !said.contains("Tree creation 200 ms"), "{said}");
+    let (text, said) = output(true);
+    assert!(text.contains("   Tree creation                 210.000 "), "{text}");
+    assert!(said.contains("21 folders of each rank, counted for all 2, where mdtest counts"), "{said}");
 }
 
 #[test]

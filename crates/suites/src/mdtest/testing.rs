@@ -9,6 +9,7 @@ use narrows_model::{Bytes, Plan};
 pub(super) fn request() -> Request {
     Request {
         items: 100,
+        tree: None,
         kinds: vec![ObjectKind::Folder, ObjectKind::File],
         phases: MdtestPhase::ALL.to_vec(),
         unique_folders: false,
@@ -18,6 +19,7 @@ pub(super) fn request() -> Request {
         syncs_phase: false,
         random: false,
         stride: 0,
+        host_ranks: None,
         iterations: 1,
         ranks: Some(2),
         rank_statistics: false,

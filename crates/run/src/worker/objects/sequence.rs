@@ -8,7 +8,7 @@ use crate::worker::blocks::Permutation;
 use crate::worker::random::{RandomPurpose, stream_of};
 use narrows_model::Op;
 use narrows_model::units::saturate_u32;
-use narrows_model::workload::Order;
+use narrows_model::workload::{NameForm, Order};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::ops::Range;
 
@@ -29,19 +29,31 @@ pub(super) struct SinglePass {
     left: Range<u64>,
     /// `None` is in their order.
     permutation: Option<Permutation>,
+    /// Whether the last one comes first.
+    is_backwards: bool,
 }
 
 impl SinglePass {
     fn new(count: u64, order: Order, random: &mut Xoshiro256PlusPlus) -> Self {
         let permutation = (order == Order::Random).then(|| Permutation::new(count, random));
-        let mut turn = Self { ahead: None, left: 0..count, permutation };
-        turn.next();
-        turn
+        Self { ahead: None, left: 0..count, permutation, is_backwards: false }.begun()
+    }
+
+    /// The last of so many comes first.
+    fn backwards(count: u64) -> Self {
+        Self { ahead: None, left: 0..count, permutation: None, is_backwards: true }.begun()
+    }
+
+    /// With the first place ahead.
+    fn begun(mut self) -> Self {
+        self.next();
+        self
     }
 
     fn next(&mut self) -> Option<u64> {
         let permuted = |index| self.permutation.as_ref().map_or(index, |permutation| permutation.at(index));
-        std::mem::replace(&mut self.ahead, self.left.next().map(permuted))
+        let next = if self.is_backwards { self.left.next_back() } else { self.left.next() };
+        std::mem::replace(&mut self.ahead, next.map(permuted))
     }
 }
 
@@ -108,7 +120,13 @@ impl ObjectSequence {
         if step.op == Op::Put {
             return ObjectSequence::Make(SinglePass::new(pool.own_count(), step.order, &mut random));
         }
-        let turn = SinglePass::new(pool.len() as u64, step.order, &mut random);
+        let count = pool.len() as u64;
+        let turn = if step.op == Op::Delete && step.set.names == NameForm::MdtestTree {
+            // A folder is deleted after those in it, whose numbers are greater.
+            SinglePass::backwards(count)
+        } else {
+            SinglePass::new(count, step.order, &mut random)
+        };
         let gone = if step.op == Op::Delete { vec![false; pool.len()] } else { Vec::new() };
         ObjectSequence::Visit(ObjectVisits {
             op: step.op,
