@@ -163,10 +163,14 @@ impl LoadConnection for CallConnection {
                 None => return Ok(()),
                 Some(RpcRecord::Whole(record)) => core.reply(self.index, record, out)?,
                 Some(RpcRecord::Partial { bytes, record_bytes }) => {
+                    // What is no answer to a READ is read when all of it is there.
+                    let xid = bytes.first_chunk().map(|xid| u32::from_be_bytes(*xid));
+                    let Some(call) = xid.and_then(|xid| core.reading_call(xid, self.index)) else {
+                        return Ok(());
+                    };
                     let begun = read_begun(bytes)
                         .map_err(|error| core.server.malformed("receive", error.to_string()))?;
-                    let Some((xid, head, head_bytes)) = begun else { return Ok(()) };
-                    let Some(call) = core.reading_call(xid, self.index) else { return Ok(()) };
+                    let Some((_, head, head_bytes)) = begun else { return Ok(()) };
                     if !head.status.is_ok() {
                         return Ok(());
                     }

@@ -24,6 +24,7 @@ mod limits;
 mod mdtest_counts;
 mod network;
 mod nfs;
+mod nfs_kernel;
 mod nfs_objects;
 mod postmark_counts;
 mod proofs_listed;

@@ -103,7 +103,7 @@ pub fn read_read(reader: &mut XdrReader<'_>) -> Result<ReadHead> {
 }
 
 /// The xid of a record that has begun to arrive, and its READ results up to the payload; `None` where too little of it
-/// is there.
+/// is there. The caller knows by the xid that the record answers a READ: the beginning of another answer may look like one.
 ///
 /// # Errors
 /// `Malformed`.

@@ -67,6 +67,11 @@ pub(crate) fn lab_with_guests() -> Option<Lab> {
     lab_with(&["ganesha.nfsd", "rpcbind", "linux.uml", "modprobe"])
 }
 
+/// A lab that can have a guest whose kernel serves NFS; or nothing, as [`lab`].
+pub(crate) fn lab_with_kernel_servers() -> Option<Lab> {
+    lab_with(&["rpc.nfsd", "exportfs", "rpc.mountd", "rpcbind", "linux.uml", "modprobe"])
+}
+
 /// A lab that can have a GlusterFS volume and mount it; or nothing, as [`lab_with_disks`].
 pub(crate) fn lab_with_gluster() -> Option<Lab> {
     lab_with(&["glusterd", "gluster", "glusterfs"]).filter(|_| narrows_lab::disks_available().is_ok())
