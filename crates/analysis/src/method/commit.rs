@@ -18,7 +18,7 @@ const COMMIT_GAIN_RATIO: f64 = 1.7;
 /// The same writes acknowledged early; `None` for what does not wait for a commit. By a storage protocol a write waits for it
 /// that must be durable; its commit is compared with an endpoint's storage where there is one beside the server.
 pub(crate) fn early<'v>(view: &SummaryView<'v>, cell: &CellSummary) -> Option<&'v CellSummary> {
-    let by_protocol = || view.server().is_some() && protocol::is_durable_each(cell);
+    let by_protocol = || view.server().is_some() && view.speaks_protocol() && protocol::is_durable_each(cell);
     let late = cell.requested.acknowledgement == Acknowledgement::Late || by_protocol();
     let waits = !reads(cell.op) && late;
     let found = view.ceiling(Cut::EarlyPath, cell).filter(|found| found.same_settings && waits)?;

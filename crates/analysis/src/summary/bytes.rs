@@ -171,7 +171,7 @@ fn device_role(data: &CellData, machines: &Machines<'_>) -> Role {
     };
     let served = data.cell.site == Site::Server
         || matches!(data.cell.target.form(), Target::Tcp { .. })
-        || (machines.server.is_some() && is_spoken())
+        || (machines.is_beside_protocol && is_spoken())
         || (is_path(data.cell.cut) && machines.server.is_some() && remote_mount)
         || (matches!(data.cell.target, Target::Sim { .. })
             && machines.server.is_some()

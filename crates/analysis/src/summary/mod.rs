@@ -48,7 +48,7 @@ pub(crate) use service::{
 
 pub(crate) use spread::RateSpread;
 
-use crate::collect::RunData;
+use crate::collect::{CellData, RunData};
 use crate::facts::Sharing;
 use crate::facts::flags::{FOREIGN_LOAD, has};
 use crate::fail_if::outcomes;
@@ -56,7 +56,7 @@ use crate::input::{Input, RunFacts};
 use narrows_model::counters::Role;
 use narrows_model::server::ServerFacts;
 use narrows_model::summary::{CellSummary, HostSummary, Prediction, SUMMARY_SCHEMA};
-use narrows_model::{Diagnosis, Event, Inventory, Plan, Segment, Summary};
+use narrows_model::{Cut, Diagnosis, Event, Inventory, Plan, Segment, Summary, Target};
 
 /// The summary of a run without its prediction and its verdict.
 ///
@@ -162,6 +162,9 @@ pub(crate) struct Machines<'a> {
     pub client: &'a Inventory,
     pub server: Option<(&'a ServerFacts, &'a Inventory)>,
     pub proxy: Option<(&'a ServerFacts, &'a Inventory)>,
+    /// The server is an endpoint beside the one whose protocol the path speaks, and stores the same: no cell of the path is
+    /// that of an endpoint, which might be another machine's.
+    pub is_beside_protocol: bool,
     pub sharing: Sharing,
     /// Roles that are charged to one control group with the proxy, under a quota.
     pub with_proxy: Vec<Role>,
@@ -180,7 +183,11 @@ impl<'a> Machines<'a> {
             .into_iter()
             .filter(|role| one_group(collected, *role, Role::Proxy))
             .collect();
-        Self { client, server, proxy, sharing, with_proxy }
+        let is_of_endpoint = |data: &CellData| {
+            data.cell.cut == Cut::Path && matches!(data.cell.target.form(), Target::Tcp { .. })
+        };
+        let is_beside_protocol = server.is_some() && !collected.cells.iter().any(is_of_endpoint);
+        Self { client, server, proxy, is_beside_protocol, sharing, with_proxy }
     }
 
     /// Whether `role` is the only one on its machine.

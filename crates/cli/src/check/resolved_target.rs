@@ -266,7 +266,14 @@ fn exported(
     clock: &Arc<dyn Clock>,
 ) -> Result<ResolvedTargetKind, CommandFailure> {
     let target = &arguments.target;
-    if !matches!(target, Target::Scheme { engine: EngineId::Nfs, .. }) {
+    let is_nfs = matches!(target, Target::Scheme { engine: EngineId::Nfs, .. });
+    if is_nfs && arguments.server.as_deref() == Some("self") {
+        return Err(CommandFailure::bad_input(format!(
+            "--server self is for folders of this machine, and {target} is another machine's; run `narrows serve --root` on its \
+             server, and give --server HOST:PORT"
+        )));
+    }
+    if !is_nfs {
         refuse_endpoint(arguments)?;
     }
     match measurement::examine_place(target, clock)? {

@@ -7,6 +7,7 @@ use crate::measurement::{self, ServeProcess, random_u64};
 use crate::token;
 use narrows_engines::{Clock, EngineFactory};
 use narrows_model::capabilities::Capabilities;
+use narrows_model::inventory::PathKind;
 use narrows_model::{Bytes, Layer, Target, Via};
 use narrows_run::Servers;
 use narrows_study::{RequestedServer, ServerKind};
@@ -92,6 +93,15 @@ impl CheckServer {
 
     /// Writes a file into our own folder in TARGET and asks the server whether it sees it.
     fn prove_storage(&mut self, resolved: &ResolvedTarget, address: &str) -> Result<(), CommandFailure> {
+        let path = self.servers.first().inventory().path.as_ref();
+        if path
+            .is_some_and(|path| matches!(path.kind, PathKind::Nfs | PathKind::OtherNetwork | PathKind::Fuse))
+        {
+            return Err(CommandFailure::bad_input(format!(
+                "the endpoint {address} serves a folder that is itself mounted from elsewhere: its machine is not the one that stores \
+                 it; start it on the server, with --root on the folder that is exported"
+            )));
+        }
         let content = format!("{:016x}", random_u64()?);
         for name in write_proof(resolved, &content)? {
             if self.servers.first_mut().stores_file(&name, &content)? {

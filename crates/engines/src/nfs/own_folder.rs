@@ -95,6 +95,7 @@ impl OwnPlace for NfsFolder {
 
     fn write_proof(&self, name: &str, content: &str) -> Result<Option<String>, EngineError> {
         let MountedFolder { mut session, .. } = mount(&self.server)?;
+        session.end_within(LEFT_TIMEOUTS);
         let file = session.create(&self.handle, name, true)?;
         session.write_small(&file, name, content.as_bytes())?;
         Ok(Some(format!("{}/{name}", self.server.address.within(&self.name).path)))

@@ -89,7 +89,8 @@ pub const DECLARATION: EngineDeclaration = EngineDeclaration {
                 default: "\"lookup\"",
                 example: "\"getattr\"",
                 meaning: "The call of a stat of a whole file: LOOKUP of its name, as of a file that was not seen yet, or GETATTR \
-                          of its handle, which is known from CREATE, READDIRPLUS or a LOOKUP before the load.",
+                          of its handle, which is known from CREATE, READDIRPLUS or a LOOKUP before the load; of up to 65536 objects, \
+                          more are looked up.",
             },
         ],
     }),

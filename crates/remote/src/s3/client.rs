@@ -160,6 +160,7 @@ impl S3Client {
 
     /// Deletes an object; one that is not there counts as deleted, as the protocol has it.
     pub(super) fn delete(&mut self, key: &str) -> Result<(), S3Failure> {
+        check_names_itself(key)?;
         let site = Arc::clone(&self.site);
         let url = site.sign(&site.bucket.delete_object(Some(&site.credentials), key));
         self.exchange(&SignedCall::plain(S3Call::Delete, Method::DELETE, url), drop_rest)
@@ -276,6 +277,7 @@ impl S3Client {
 
     /// Gives an upload up.
     pub(super) fn abort_upload(&mut self, key: &str, upload_id: &str) -> Result<(), S3Failure> {
+        check_names_itself(key)?;
         let site = Arc::clone(&self.site);
         let action = site.bucket.abort_multipart_upload(Some(&site.credentials), key, upload_id);
         let url = site.sign(&action);
@@ -360,6 +362,15 @@ impl SignedCall<'_> {
     fn plain(call: S3Call, method: Method, url: Url) -> Self {
         Self { call, method, url, headers: &[], body: CallBody::None, is_data: false }
     }
+}
+
+/// Refuses a key that is another object's in a URL, where `.` and `..` lead elsewhere: it may come from a list, and what it led to
+/// need not be ours.
+fn check_names_itself(key: &str) -> Result<(), S3Failure> {
+    if key.split(['/', '\\']).any(|part| matches!(part, "." | "..")) {
+        return Err(S3Failure::malformed("a key has `.` or `..` between its slashes, and was not touched"));
+    }
+    Ok(())
 }
 
 fn length_of(response: &Response<Body>) -> Option<u64> {

@@ -179,10 +179,11 @@ pub(super) fn empty(client: &mut S3Client, prefix: &str, stays: Option<&str>) ->
     Err(S3Failure::malformed("its list of uploads has no end"))
 }
 
-/// Deletes these objects: with one request, or each by itself where the server does not have that request, or fails in it.
+/// Deletes these objects: with one request, or each by itself where the server does not have that request, or fails in it; not where
+/// it asks for fewer requests (503).
 fn delete_all(client: &mut S3Client, keys: &[String]) -> Result<(), S3Failure> {
     match client.delete_many(keys) {
-        Err(failure) if matches!(failure.status, Some(400 | 405 | 500..=599)) => {
+        Err(failure) if matches!(failure.status, Some(400 | 405 | 500..=502 | 504..=599)) => {
             keys.iter().try_for_each(|key| client.delete(key))
         }
         deleted => deleted,

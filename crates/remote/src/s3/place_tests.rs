@@ -236,3 +236,20 @@ fn where_many_cannot_be_deleted_at_once_each_is_by_itself() {
         );
     }
 }
+
+#[test]
+fn a_key_that_leads_elsewhere_as_a_path_is_not_deleted_by_itself() {
+    let prefix = format!("p/{PREFIX}0000000000000007/");
+    let keys = [format!("{prefix}../../precious"), format!("{prefix}a")];
+    let bucket = FakeBucket::start(move |line, _| {
+        if line.starts_with("POST ") {
+            return "500 <Error><Code>InternalError</Code></Error>".to_owned();
+        }
+        let is_own = line.contains("list-type=2") && !line.contains("delimiter");
+        list(&[], if is_own { &keys } else { &[] }, None)
+    });
+    bucket.place();
+    let changes = bucket.changes();
+    let led_elsewhere = |line: &&String| line.starts_with("DELETE ") && line.contains("precious");
+    assert_eq!(changes.iter().find(led_elsewhere), None);
+}

@@ -179,11 +179,22 @@ impl Request {
                 format!("each rank look up what one of the next host, {each} ranks further on, has created")
             },
         );
-        all.extend(shift_problem("-N", self.shift(), self.ranks, &effect));
+        all.extend(self.shift_problem(&effect));
         if all.is_empty() {
             all.extend(self.room_problem());
         }
         all
+    }
+
+    fn shift_problem(&self, effect: &str) -> Option<Problem> {
+        let problem = shift_problem("-N", self.shift(), self.ranks, effect)?;
+        Some(match self.host_ranks {
+            None => problem,
+            Some(each) => Problem {
+                found: format!("{} at {each} ranks a host, so {}", self.stride, problem.found),
+                ..problem
+            },
+        })
     }
 
     fn numbers(&self) -> Vec<Problem> {
@@ -345,7 +356,7 @@ mod tests {
         };
         assert_eq!(of_hosts(1), "");
         assert!(
-            of_hosts(2).contains("-N: found 4 with 4 ranks")
+            of_hosts(2).contains("-N: found 2 at 2 ranks a host, so 4 with 4 ranks")
                 && of_hosts(2).contains("the next host, 2 ranks further on")
         );
     }

@@ -152,6 +152,16 @@ fn removal_follows_no_link_and_crosses_no_mount() {
     assert_eq!(fs::read_to_string(other.path().join("precious")).unwrap(), "mine");
 }
 
+#[test]
+fn a_tree_as_deep_as_a_load_makes_is_removed_whole() {
+    // 65 levels below a set's folder in a folder of ours.
+    let folder = tempfile::tempdir().unwrap();
+    let deepest = (0..67).fold(folder.path().to_path_buf(), |path, level| path.join(format!("tree.{level}")));
+    build_again(&deepest);
+    let left = remove_content(&File::open(folder.path()).unwrap(), &|_| false);
+    assert_eq!((left, fs::read_dir(folder.path()).unwrap().count()), (Vec::<String>::new(), 0));
+}
+
 fn build_again(inner: &Path) {
     fs::create_dir_all(inner).unwrap();
     fs::write(inner.join("file"), "x").unwrap();

@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use super::FileIdentity;
 use super::own_folder::open_folder_in;
 
-/// Folders in folders that are entered; programs make two.
-const DEPTH_MAX: u32 = 16;
+/// Folders in folders that are entered: a tree of folders that a load makes has up to 65 levels, in two folders of ours.
+const DEPTH_MAX: u32 = 72;
 /// Passes over a folder: a file system may leave names out of a listing while others are removed.
 const PASSES_MAX: u32 = 4;
 /// Entries that are named at most.
