@@ -2,6 +2,7 @@
 
 use crate::channel::refused;
 use narrows_sys::file::{OpenMode, TransferResult, open_beneath, pread};
+use narrows_wire::control::STORE_PROOF;
 use narrows_wire::{Error, Refusal};
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
@@ -9,9 +10,6 @@ use std::sync::{Arc, Mutex};
 
 /// Start of the folder's name; the session's id follows.
 pub(crate) const PREFIX: &str = ".narrows-";
-
-/// Name of the file with which a client proves that it sees the root too.
-const PROOF: &str = "mount-proof";
 
 /// Longest content of a proof.
 const PROOF_BYTES_MAX: usize = 256;
@@ -32,7 +30,7 @@ impl StoreRoot {
     pub(crate) fn proof_matches(&self, name: &str, content: &str) -> Result<bool, Error> {
         if !is_proof(Path::new(name)) {
             let message = format!(
-                "`{}` is not a proof of a mount; the name ends in {PREFIX}<16 hexadecimal digits>/{PROOF}",
+                "`{}` is not a proof of a mount; the name ends in {PREFIX}<16 hexadecimal digits>/{STORE_PROOF}",
                 name.chars().take(80).filter(|c| !c.is_control()).collect::<String>()
             );
             return Err(refused(Refusal::Permission, message));
@@ -62,7 +60,7 @@ fn is_proof(name: &Path) -> bool {
     let mut parts = name.components().rev().map(Component::as_os_str);
     let (last, folder) = (parts.next(), parts.next().and_then(|part| part.to_str()));
     let digits = folder.and_then(|folder| folder.strip_prefix(PREFIX)).map(str::as_bytes);
-    last.is_some_and(|last| last == PROOF)
+    last.is_some_and(|last| last == STORE_PROOF)
         && digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(is_digit))
 }
 

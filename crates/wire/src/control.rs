@@ -16,6 +16,9 @@ const ANSWER: u8 = 7;
 /// Largest payload of a request: a cell with long names is below a tenth of it.
 pub const REQUEST_BYTES_MAX: usize = 64 << 10;
 
+/// The name of the file by which a server shows that it serves a client's storage, in a folder that the client made there.
+pub const STORE_PROOF: &str = "mount-proof";
+
 /// What a client asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

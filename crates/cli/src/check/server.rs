@@ -5,6 +5,7 @@ use crate::args::CheckArguments;
 use crate::exit::CommandFailure;
 use crate::measurement::{self, ServeProcess, random_u64};
 use crate::token;
+use narrows_engines::endpoint::STORE_PROOF;
 use narrows_engines::{Clock, EngineFactory};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::inventory::PathKind;
@@ -14,9 +15,6 @@ use narrows_study::{RequestedServer, ServerKind};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-
-/// The name that an endpoint takes a proof by.
-const PROOF: &str = "mount-proof";
 
 /// The endpoint of a check, connected.
 pub(crate) struct CheckServer {
@@ -150,13 +148,13 @@ impl CheckServer {
 /// Writes the file by which a server shows that it serves TARGET; the names under which the server may see it.
 fn write_proof(resolved: &ResolvedTarget, content: &str) -> Result<Vec<String>, CommandFailure> {
     if let Some(place) = resolved.own_place() {
-        let written = place.write_proof(PROOF, content)?;
+        let written = place.write_proof(STORE_PROOF, content)?;
         return Ok(written.map_or_else(Vec::new, |path| names_below(Path::new(path.trim_start_matches('/')))));
     }
     let Some(own) = resolved.own_folder() else {
         return Err(CommandFailure::bad_input("--server needs a folder as TARGET".to_owned()));
     };
-    let file = own.join(PROOF);
+    let file = own.join(STORE_PROOF);
     std::fs::File::create_new(&file)
         .and_then(|mut made| made.write_all(content.as_bytes()))
         .map_err(|error| CommandFailure::could_not_run(format!("write {}: {error}", file.display())))?;

@@ -35,6 +35,7 @@ use peer::Peer;
 pub use crate::socket::{ConnectionLocality, tcp_counters};
 pub use connect::watch_peer;
 pub use control::{ControlClient, RemoteCellParams};
+pub use narrows_wire::control::STORE_PROOF;
 pub use probe::PeerProbe;
 pub use role::RoleClient;
 pub use session::sessions;

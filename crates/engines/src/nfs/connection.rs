@@ -170,7 +170,7 @@ impl LoadConnection for CallConnection {
                     };
                     let begun = read_begun(bytes)
                         .map_err(|error| core.server.malformed("receive", error.to_string()))?;
-                    let Some((_, head, head_bytes)) = begun else { return Ok(()) };
+                    let Some((head, head_bytes)) = begun else { return Ok(()) };
                     if !head.status.is_ok() {
                         return Ok(());
                     }

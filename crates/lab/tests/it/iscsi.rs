@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use crate::support::tgt::{SERIAL, Tgt, TgtSetup};
 use crate::support::waits::{pause, wait_until};
-use crate::support::{SOON, lab_with_iscsi};
+use crate::support::{SOON, conform, lab_with_iscsi};
 use narrows_engines::conformance;
 use narrows_engines::iscsi::UnitRegion;
 use narrows_engines::{EngineRegistry, MonotonicClock, ProtocolCounters, RegionNeed};
 use narrows_lab::{Lab, LabProcess, narrows_bin};
 use narrows_model::rpc::ProcedureCounters;
 use narrows_model::summary::CellSummary;
-use narrows_model::workload::SyncPolicy;
 use narrows_model::{Bytes, IscsiAddress, Op, Summary, Target};
 
 const MIB: u64 = 1 << 20;
@@ -46,17 +45,7 @@ fn the_engine_conforms_at_every_depth_and_size() {
     ] {
         let region = claim(&server.target(""));
         let target = format!("iscsi:{}", region.address());
-        for (op, sync) in [(Op::Read, SyncPolicy::None), (Op::Write, SyncPolicy::Dsync)] {
-            let mut spec = conformance::spec(&target, op, depth);
-            spec.objects = vec!["data-0".to_owned()];
-            spec.workload.sync = sync;
-            for (name, value) in options {
-                spec.workload.engine_options.set(name, *value);
-            }
-            let factory =
-                EngineRegistry::for_user().factory(&target.parse::<Target>().unwrap(), None).unwrap();
-            conformance::run(factory.as_ref(), &spec);
-        }
+        conform(&target, depth, options, |spec| spec.objects = vec!["data-0".to_owned()]);
     }
     assert!(server.is_empty(), "what was written is zeroes again");
 }

@@ -7,14 +7,11 @@ use std::time::Duration;
 
 use crate::support::ganesha::Ganesha;
 use crate::support::waits::{pause, wait_for_own_place, wait_until};
-use crate::support::{SOON, lab_with_nfs};
-use narrows_engines::EngineRegistry;
-use narrows_engines::conformance;
+use crate::support::{SOON, conform, lab_with_nfs};
 use narrows_lab::{Lab, LabProcess, narrows_bin};
+use narrows_model::Summary;
 use narrows_model::rpc::ProcedureCounters;
 use narrows_model::summary::CellSummary;
-use narrows_model::workload::SyncPolicy;
-use narrows_model::{Op, Summary, Target};
 
 /// No squashing: tests run as root.
 /// A user without an account.
@@ -39,16 +36,7 @@ fn the_engine_conforms_at_every_depth_and_size() {
         // A request of 4 KiB is then several calls.
         (server.target("/data"), 8, &[("rsize", 1024), ("wsize", 1500)]),
     ] {
-        for (op, sync) in [(Op::Read, SyncPolicy::None), (Op::Write, SyncPolicy::Dsync)] {
-            let mut spec = conformance::spec(&target, op, depth);
-            spec.workload.sync = sync;
-            for (name, value) in options {
-                spec.workload.engine_options.set(name, *value);
-            }
-            let factory =
-                EngineRegistry::for_user().factory(&target.parse::<Target>().unwrap(), None).unwrap();
-            conformance::run(factory.as_ref(), &spec);
-        }
+        conform(&target, depth, options, |_| ());
     }
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left");
 }

@@ -1,12 +1,8 @@
 //! The engine `nfs` against the NFS server of Linux's kernel, in a guest: a second implementation beside nfs-ganesha.
 
 use crate::nfs::{calls, start_run, summary_of};
-use crate::support::SOON;
 use crate::support::guest::Guest;
-use crate::support::lab_with_kernel_servers;
-use narrows_engines::{EngineRegistry, conformance};
-use narrows_model::workload::SyncPolicy;
-use narrows_model::{Op, Target};
+use crate::support::{SOON, conform, lab_with_kernel_servers};
 
 #[test]
 #[ignore = "campaign: a second NFS server, the kernel's in a guest"]
@@ -17,16 +13,7 @@ fn the_engine_conforms_with_the_kernels_server() {
     for (depth, options) in
         [(1, &[][..]), (32, &[]), (32, &[("connections", 4)]), (8, &[("rsize", 1024), ("wsize", 1500)])]
     {
-        for (op, sync) in [(Op::Read, SyncPolicy::None), (Op::Write, SyncPolicy::Dsync)] {
-            let mut spec = conformance::spec(&target, op, depth);
-            spec.workload.sync = sync;
-            for (name, value) in options {
-                spec.workload.engine_options.set(name, *value);
-            }
-            let factory =
-                EngineRegistry::for_user().factory(&target.parse::<Target>().unwrap(), None).unwrap();
-            conformance::run(factory.as_ref(), &spec);
-        }
+        conform(&target, depth, options, |_| ());
     }
 }
 

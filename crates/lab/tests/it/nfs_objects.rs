@@ -15,7 +15,8 @@ use narrows_engines::conformance::{self, complete, worker};
 use narrows_engines::nfs::NfsFactory;
 use narrows_engines::request::OBJECT_LISTED;
 use narrows_engines::{
-    Engine, EngineFactory, IoRequest, MonotonicClock, OpenSpec, PlaceRequest, ProtocolCounters, Slot,
+    Engine, EngineFactory, IoRequest, MonotonicClock, OpenSpec, OwnPlace, PlaceRequest, ProtocolCounters,
+    Slot,
 };
 use narrows_lab::{Lab, narrows_bin};
 use narrows_model::workload::{ObjectSet, ObjectSync, SyncPolicy};
@@ -47,11 +48,8 @@ fn put(engine: &mut dyn Engine, number: u32) {
     assert_eq!(done(engine, Op::Put, number, length(number)), length(number));
 }
 
-#[test]
-fn objects_are_files_of_the_export_with_their_bytes_and_every_operation_finds_them() {
-    let Some(lab) = lab_with_nfs() else { return };
-    let folder = export(&lab);
-    let server = Ganesha::start(&lab, 1, &folder, OPEN);
+/// A place of our own in the export of `server`.
+fn own_place(server: &Ganesha<'_>) -> Box<dyn OwnPlace> {
     let place = PlaceRequest {
         nonce: 7,
         owner: "a test",
@@ -59,7 +57,15 @@ fn objects_are_files_of_the_export_with_their_bytes_and_every_operation_finds_th
         clock: Arc::new(MonotonicClock::new()),
         timeout_ns: 5_000_000_000,
     };
-    let own = NfsFactory.own_place(&server.target("/data").parse().unwrap(), &place).unwrap().unwrap();
+    NfsFactory.own_place(&server.target("/data").parse().unwrap(), &place).unwrap().unwrap()
+}
+
+#[test]
+fn objects_are_files_of_the_export_with_their_bytes_and_every_operation_finds_them() {
+    let Some(lab) = lab_with_nfs() else { return };
+    let folder = export(&lab);
+    let server = Ganesha::start(&lab, 1, &folder, OPEN);
+    let own = own_place(&server);
     let set =
         |folders, sync| ObjectSet { count: 100, folders, sync, stat_reads: true, ..ObjectSet::default() };
     for (set, policy, options) in [
@@ -129,14 +135,7 @@ fn a_stat_is_a_lookup_or_a_getattr_alone_as_the_server_counts_them() {
     let Some(lab) = lab_with_nfs() else { return };
     let folder = export(&lab);
     let server = Ganesha::start_logging(&lab, 1, &folder);
-    let place = PlaceRequest {
-        nonce: 7,
-        owner: "a test",
-        is_gone: &|_| false,
-        clock: Arc::new(MonotonicClock::new()),
-        timeout_ns: 5_000_000_000,
-    };
-    let own = NfsFactory.own_place(&server.target("/data").parse().unwrap(), &place).unwrap().unwrap();
+    let own = own_place(&server);
     let spec = |stat: &str| {
         let set = ObjectSet { count: u64::from(COUNT), folders: 2, ..ObjectSet::default() };
         let mut workload = Workload { op: Op::Stat, objects: Some(set), ..Workload::default() };

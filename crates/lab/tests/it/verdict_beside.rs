@@ -7,13 +7,12 @@ use std::process::Command;
 use narrows_lab::{Cgroup, DiskPlan, Lab, disks_available, narrows_bin, pin_to_cpus};
 use narrows_model::Segment;
 
+use crate::nfs::{OPEN, export};
 use crate::support::apart::cgroup_with_quota;
 use crate::support::check::{Checked, Served, run_check, serve};
 use crate::support::ganesha::Ganesha;
 use crate::support::{lab_with_nfs, on_a_calm_machine};
 
-/// No squashing: tests run as root.
-const OPEN: &str = "Squash = No_Root_Squash;";
 const BULK_READS: &str = "--seconds 18 --cell-seconds 0.9 --block 1MiB --depth 16 --op read";
 const BULK_WRITES: &str = "--seconds 18 --cell-seconds 0.7 --block 1MiB --depth 4 --op write";
 const SINGLE_READS: &str = "--seconds 14 --cell-seconds 0.6 --block 4KiB --depth 1 --op read";
@@ -100,11 +99,6 @@ fn cases() -> Vec<BesideCase> {
     ]
 }
 
-/// Whether `named` is `truth` or a part of it.
-fn is_within(named: Segment, truth: Segment) -> bool {
-    named == truth || named.parent().is_some_and(|parent| is_within(parent, truth))
-}
-
 /// The first segments that are named without and with the endpoint.
 fn named(lab: &Lab, case: &BesideCase) -> [Segment; 2] {
     if let Some(rate) = case.link {
@@ -118,14 +112,7 @@ fn named(lab: &Lab, case: &BesideCase) -> [Segment; 2] {
         None => lab.cgroup("server").unwrap(),
     };
     let disks = case.disk.as_ref().map(|plan| lab.disks("below", plan).unwrap());
-    let export = disks.as_ref().map_or_else(
-        || {
-            let folder = lab.scratch().join("export");
-            std::fs::create_dir(&folder).unwrap();
-            folder
-        },
-        |disks| disks.path(0),
-    );
+    let export = disks.as_ref().map_or_else(|| export(lab), |disks| disks.path(0));
     let server = ServerWithEndpoint::start(lab, &export, &group);
     [false, true]
         .map(|with_endpoint| server.check(lab, with_endpoint, case.words).limiting(case.load)[0].segment)
@@ -136,8 +123,7 @@ fn an_endpoint_beside_an_nfs_server_names_the_cpu_of_its_control_group() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_nfs() else { return };
         let group = cgroup_with_quota(&lab, "server", 0.4);
-        let export = lab.scratch().join("export");
-        std::fs::create_dir(&export).unwrap();
+        let export = export(&lab);
         let checked = ServerWithEndpoint::start(&lab, &export, &group).check(&lab, true, BULK_READS);
         assert_eq!(checked.limiting("bulk")[0].segment, Segment::ServerCpu, "{checked:#?}");
         let left: Vec<_> =
@@ -157,7 +143,7 @@ fn an_endpoint_beside_an_nfs_server_agrees_with_the_protocol_alone() {
             return;
         };
         let [alone, beside] = named(&lab, case);
-        let agrees = is_within(alone, case.truth) && is_within(beside, alone);
+        let agrees = alone.is_within(case.truth) && beside.is_within(alone);
         println!(
             "{}: {alone} alone, {beside} with an endpoint{}",
             case.fault,

@@ -102,15 +102,15 @@ pub fn read_read(reader: &mut XdrReader<'_>) -> Result<ReadHead> {
     Ok(ReadHead { status, payload_bytes, is_end })
 }
 
-/// The xid of a record that has begun to arrive, and its READ results up to the payload; `None` where too little of it
+/// The READ results of a record that has begun to arrive, up to the payload, and the bytes before that; `None` where too little of it
 /// is there. The caller knows by the xid that the record answers a READ: the beginning of another answer may look like one.
 ///
 /// # Errors
 /// `Malformed`.
-pub fn read_begun(bytes: &[u8]) -> Result<Option<(u32, ReadHead, usize)>> {
+pub fn read_begun(bytes: &[u8]) -> Result<Option<(ReadHead, usize)>> {
     let mut reader = XdrReader::new(bytes);
-    let whole = read_reply(&mut reader).and_then(|(xid, outcome)| match outcome {
-        ReplyOutcome::Accepted => read_read(&mut reader).map(|head| Some((xid, head, reader.read_bytes()))),
+    let whole = read_reply(&mut reader).and_then(|(_, outcome)| match outcome {
+        ReplyOutcome::Accepted => read_read(&mut reader).map(|head| Some((head, reader.read_bytes()))),
         // It is short: it will arrive as a whole.
         ReplyOutcome::Refused(_) => Ok(None),
     });

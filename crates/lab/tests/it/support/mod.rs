@@ -26,7 +26,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use narrows_engines::{EngineRegistry, OpenSpec, conformance};
 use narrows_lab::{Host, Lab, LabProcess, MachineTicks, labcat_bin};
+use narrows_model::workload::SyncPolicy;
+use narrows_model::{Op, Target};
 
 /// Longer than any step here takes on a machine that works.
 pub(crate) const SOON: Duration = Duration::from_secs(30);
@@ -221,4 +224,31 @@ pub(crate) fn round_trips_ns(lab: &Lab, from: &Host, to: &Host, count: u32) -> V
     assert_eq!(trips.len(), count as usize);
     trips.sort_unstable();
     trips
+}
+
+/// Runs the conformance suite of reads and of durable writes on `target` with these options of its engine; `change` changes what is
+/// opened besides.
+#[track_caller]
+pub(crate) fn conform(target: &str, depth: u32, options: &[(&str, u64)], change: impl Fn(&mut OpenSpec)) {
+    for (op, sync) in [(Op::Read, SyncPolicy::None), (Op::Write, SyncPolicy::Dsync)] {
+        let mut spec = conformance::spec(target, op, depth);
+        spec.workload.sync = sync;
+        change(&mut spec);
+        for (name, value) in options {
+            spec.workload.engine_options.set(name, *value);
+        }
+        let factory = EngineRegistry::for_user().factory(&target.parse::<Target>().unwrap(), None).unwrap();
+        conformance::run(factory.as_ref(), &spec);
+    }
+}
+
+/// The program `name` on the path, else `below_tools` among what `./test` installs; `None` where there is neither.
+fn installed(name: &str, below_tools: &str) -> Option<PathBuf> {
+    let found = Command::new("sh").args(["-c", &format!("command -v {name}")]).output();
+    if let Ok(output) = found
+        && output.status.success()
+    {
+        return Some(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
+    }
+    Some(target_folder().join("tools").join(below_tools)).filter(|program| program.is_file())
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use super::target_folder;
+use super::installed;
 use super::versity::BUCKET;
 use super::waits::pause;
 use narrows_lab::{Lab, LabProcess};
@@ -19,18 +19,10 @@ pub(crate) const S3RVER_KEY: &str = "S3RVER";
 
 /// Where `./test --all` installs it, or where it is on the path.
 pub(crate) fn program() -> Result<PathBuf, String> {
-    let found = Command::new("sh").args(["-c", "command -v s3rver"]).output();
-    if let Ok(output) = found
-        && output.status.success()
-    {
-        return Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
-    }
-    let tools = target_folder().join("tools/s3rver/node_modules/.bin/s3rver");
-    if tools.is_file() {
-        return Ok(tools);
-    }
-    Err("it needs the command s3rver (an S3 server), which ./test --all installs where there is npm"
-        .to_owned())
+    installed("s3rver", "s3rver/node_modules/.bin/s3rver").ok_or_else(|| {
+        "it needs the command s3rver (an S3 server), which ./test --all installs where there is npm"
+            .to_owned()
+    })
 }
 
 /// A running server.

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::waits::pause;
-use super::{SOON, target_folder};
+use super::{SOON, installed};
 use narrows_lab::{Host, Lab, LabProcess};
 
 /// Keys of the server.
@@ -18,17 +18,9 @@ pub(crate) const BUCKET: &str = "bucket";
 
 /// Where `./test` installs it, or where it is on the path.
 pub(crate) fn program() -> Result<PathBuf, String> {
-    let found = Command::new("sh").args(["-c", "command -v versitygw"]).output();
-    if let Ok(output) = found
-        && output.status.success()
-    {
-        return Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
-    }
-    let tools = target_folder().join("tools/bin/versitygw");
-    if tools.is_file() {
-        return Ok(tools);
-    }
-    Err("it needs the command versitygw (an S3 server), which ./test installs where there is Go".to_owned())
+    installed("versitygw", "bin/versitygw").ok_or_else(|| {
+        "it needs the command versitygw (an S3 server), which ./test installs where there is Go".to_owned()
+    })
 }
 
 /// A running server.
