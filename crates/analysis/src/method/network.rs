@@ -26,9 +26,13 @@ const ROUND_TRIP_RATIO: f64 = 0.8;
 /// Whether the requests of this load take hardly longer than one round trip, so that relieving a window or a queue on the
 /// way gains less than a quarter.
 pub(crate) fn is_mostly_round_trip(cell: &CellSummary) -> bool {
+    round_trip_share(cell).is_some_and(|share| share >= ROUND_TRIP_RATIO)
+}
+
+/// The share of a request's time that one round trip of an idle network takes.
+pub(crate) fn round_trip_share(cell: &CellSummary) -> Option<f64> {
     let round_trip = cell.rtt_min_ns.filter(|rtt| rtt.0 > 0).map(Nanos::as_secs_f64);
-    let share = round_trip.zip(time_per_op_s(cell)).and_then(|(rtt_s, op_s)| ratio(rtt_s, op_s));
-    share.is_some_and(|share| share >= ROUND_TRIP_RATIO)
+    round_trip.zip(time_per_op_s(cell)).and_then(|(rtt_s, op_s)| ratio(rtt_s, op_s))
 }
 
 /// The raw stream that shows what the network sustains: the one past a proxy on the path where that was measured, since

@@ -12,8 +12,8 @@ pub use repeats::{RepeatReason, repeats, stays_disturbed};
 
 use crate::case::Cases;
 use crate::diagnose::{RuleVerdict, evaluate_rules, rank};
-use crate::thresholds::ELIMINATED_CONFIDENCE;
-use crate::verdict::{Stance, Tier};
+use crate::thresholds::{BARELY_RATIO, ELIMINATED_CONFIDENCE};
+use crate::verdict::{Basis, Stance, Tier};
 use crate::view::{Regime, RegimeKind};
 use imagined::{ImaginedCell, Outcome};
 use narrows_model::workload::Access;
@@ -162,13 +162,15 @@ fn is_cached_bulk(regime: &Regime<'_>, named: Segment) -> bool {
 }
 
 /// Whether a resource is known to be at its limit under the load. What a comparison leaves alone as the limit is not: beside
-/// a proxy that is slower than the way past it, the link to the proxy may be as slow.
+/// a proxy that is slower than the way past it, the link to the proxy may be as slow. Nor is what takes barely more than half
+/// of a request's time: what takes the rest may gain as much.
 fn is_full(cell: &str, evaluated: &[RuleVerdict]) -> bool {
     evaluated.iter().any(|one| {
         one.verdict.cell == cell
             && one.verdict.stance == Stance::Limits
             && one.verdict.tier >= Tier::Resource
             && one.verdict.confidence_max > ELIMINATED_CONFIDENCE
+            && !(one.verdict.basis == Basis::TimeShare && one.verdict.load_ratio < BARELY_RATIO)
     })
 }
 

@@ -5,6 +5,7 @@ use crate::case::Cases;
 use crate::method::one_more::{ExtraConnection, more_connections};
 use crate::method::{self, network};
 use crate::summary::SERVER_QUEUE_LENGTH;
+use crate::thresholds::BARELY_RATIO;
 use crate::view::SummaryView;
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
@@ -21,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
     definition: "The path moves nearly what a raw stream over the same connections moved, and that stream was limited \
                  by the peer's receive window or its own send buffer for half of its busy time or more, below the \
                  declared speed of the link, with no requests waiting for the server's workers, \
-                 and requests that take more than 1.25 round trips. The wire may have \
+                 and requests that take more than 1.25 round trips (at most 80 % sure below 1.67). The wire may have \
                  capacity left; the connection has none. Where one more connection was measured, it must have raised \
                  the rate, and then a fifth of the busy time is enough.",
     formula: "rate >= 0.9 x raw stream, (receive-window-limited + send-buffer-limited) / busy >= 0.5 there (0.2 where \
@@ -56,7 +57,9 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     }
     let wire = network::compare_with_stream(view, cell).filter(|wire| wire.stance == Stance::Limits)?;
     let command = format!("ss -ti dst {}", method::server_host(view));
-    let verdict = SegmentVerdict { segment: RULE.segment, ..wire };
+    // A wider window leaves the round trip, which then takes most of the time.
+    let is_near = network::round_trip_share(cell).is_some_and(|share| share >= BARELY_RATIO);
+    let verdict = SegmentVerdict { segment: RULE.segment, ..wire }.unsure_if(is_near);
     let verdict = verdict.with_evidence(limit, "limited times of the sender (TCP_INFO)", &command);
     Some(match more {
         Some(more) => {

@@ -6,12 +6,15 @@ use crate::method::loss::{self, LossLaw};
 use crate::method::one_more::{ExtraConnection, one_more_connection};
 use crate::method::{self, given, network, proxy, scope};
 use crate::text;
-use crate::thresholds::{FULL_RATIO, INFERRED_CONFIDENCE, RAISED_RATIO};
+use crate::thresholds::{INFERRED_CONFIDENCE, RAISED_RATIO};
 use crate::view::SummaryView;
 use narrows_model::printable::one_line;
 use narrows_model::summary::{CellSummary, ForeignResource, ForeignTransfer};
 use narrows_model::units::ratio;
 use narrows_model::{Cut, Segment};
+
+/// From this share of an interface's bytes on, what path and stream differ by is more than the totals beside them may.
+const APART_MIN_RATIO: f64 = 0.1;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -22,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
     definition: "The path moves nearly the payload that a raw stream over the same connections moved, in the same \
                  direction and block size. If a window or a buffer limited the stream, the connection is named \
                  instead, and where one more connection is faster the wire had bandwidth left. An interface that others use too is full where it moved as much in total beside \
-                 the path as beside the stream, though the path moved less. A path faster than \
+                 the path as beside the stream, though one of the two had more of it than the other. A path faster than \
                  noise explains has raised the ceiling, and nothing is named. With a proxy, the stream through it can \
                  clear the network and the stream past it can name it; if only the stream through it names it, the \
                  confidence is at most 60 %, also at one request in flight. Not evaluated over loopback, which is \
@@ -31,7 +34,7 @@ pub(super) static RULE: Rule = Rule {
                  whether the network is full and the upper bound whether it is cleared.",
     formula: "0.9 x payload rate of the raw stream <= rate <= 1.03 x (or two standard errors above it), one more \
               connection < 1.1 x where measured; at one request in flight: (block / stream rate) >= half \
-              of the time of one request; with others: total beside the path 0.97 to 1.03 x total beside the stream",
+              of the time of one request; with others: total beside the path 0.97 to 1.03 x total beside the stream, |rate - stream| >= 0.1 x total",
     source: "Asymptotic bounds of Denning and Buzen, ACM Computing Surveys 10 (1978); Hockney's law for the time share",
     example: "1 MiB writes at 93.1 Mbit/s where the stream reached 94.1 Mbit/s: 99 %",
     how_to_measure: Some("run `narrows serve` on the storage server and give --server HOST:PORT"),
@@ -49,15 +52,15 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 /// The verdict against the stream, unless it blames the wire by a stream that a window or a buffer limited, or the path
 /// is faster over one more connection.
 fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
+    let stream = view.ceiling_at_any_block(network::stream_cut(view, cell), cell)?.cell;
+    if let Some(verdict) = shared_with_others(cell, stream) {
+        return Some(verdict);
+    }
     let verdict = if view.passes_proxy(cell) {
         beside_proxy(view, cell)?
     } else {
         network::compare_with_stream(view, cell)?
     };
-    let stream = view.ceiling_at_any_block(network::stream_cut(view, cell), cell)?.cell;
-    if let Some(verdict) = shared_with_others(cell, stream) {
-        return Some(verdict);
-    }
     let limits = verdict.stance == Stance::Limits;
     let more = one_more_connection(view, cell);
     if limits && more.is_some_and(|more| more.helps() && !method::is_single(cell)) {
@@ -89,28 +92,29 @@ fn unless_lossy(cell: &CellSummary, verdict: SegmentVerdict) -> SegmentVerdict {
 }
 
 /// The verdict on an interface that others use too, and that moved as much in total beside the path as beside the stream,
-/// though the two themselves did not: what one of them left, the others took, so that it was full.
+/// though one of the two moved more than the other: what one of them left, the others took, so that it was full.
 fn shared_with_others(cell: &CellSummary, stream: &CellSummary) -> Option<SegmentVerdict> {
     let of_interface = |transfer: &&ForeignTransfer| transfer.resource == ForeignResource::Interface;
     let path_ratio = ratio(cell.rate_bytes_per_s?.0, stream.rate_bytes_per_s?.0)?;
-    let is_apart = path_ratio < FULL_RATIO;
     let (own, beside) = cell.foreign_transfers.iter().filter(of_interface).find_map(|own| {
         let same = |one: &&ForeignTransfer| (one.role, &one.name) == (own.role, &own.name);
         Some((own, stream.foreign_transfers.iter().filter(of_interface).find(same)?))
     })?;
     let total = ratio(own.total_bytes_per_s.0, beside.total_bytes_per_s.0)?;
+    // Where others moved nearly all of it, the totals are alike whatever path and stream do.
+    let apart = (cell.rate_bytes_per_s?.0 - stream.rate_bytes_per_s?.0).abs();
+    let is_apart = ratio(apart, own.total_bytes_per_s.0)? >= APART_MIN_RATIO;
     let is_full = (2.0 - RAISED_RATIO..=RAISED_RATIO).contains(&total);
     (is_apart && is_full && !method::is_single(cell)).then(|| {
         let text = format!(
             "{}: the {}'s interface {} moved {} with the path and {} with {}, in both with the traffic of others: it was \
-             full, and the path had {} of what the stream had",
+             full, and others left the path {path_ratio:.2} times what they left the stream",
             cell.id,
             own.role.name(),
             one_line(&own.name),
             text::network_rate(own.total_bytes_per_s.0),
             text::network_rate(beside.total_bytes_per_s.0),
             stream.cut.name(),
-            text::percent(path_ratio),
         );
         let verdict =
             SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::Utilisation, total.min(1.0));
@@ -232,16 +236,17 @@ mod tests {
         assert!(!found(&builtin("slow-server-cpu"), RULE.code));
     }
 
-    /// Bulk loads at half of the stream's rate, on an interface that others use too, which moved so much in total.
-    fn beside_others(total_of_path: f64) -> Vec<Segment> {
+    /// Bulk loads at half of the stream's rate (`slowed` is the path), or the stream at half of theirs, on an interface that
+    /// others use too, which moved so much in total beside each.
+    fn beside_others(slowed: Cut, total_of_path: f64, total_of_stream: f64) -> Vec<Segment> {
         let mut summary = builtin("hundred-megabit");
         for cell in &mut summary.cells {
             let total = match cell.cut {
                 Cut::Path => total_of_path,
-                Cut::NetworkStream => 12e6,
+                Cut::NetworkStream => total_of_stream,
                 _ => continue,
             };
-            if cell.cut == Cut::Path {
+            if cell.cut == slowed {
                 let half = |rate: narrows_model::BytesPerSec| narrows_model::BytesPerSec(rate.0 / 2.0);
                 cell.rate_bytes_per_s = cell.rate_bytes_per_s.map(half);
             }
@@ -260,7 +265,11 @@ mod tests {
 
     #[test]
     fn an_interface_that_others_fill_up_is_full_whatever_the_path_has_of_it() {
-        assert_eq!(beside_others(12.1e6), [Segment::NetworkBandwidth]);
-        assert!(!beside_others(9e6).contains(&Segment::NetworkBandwidth));
+        for slowed in [Cut::Path, Cut::NetworkStream] {
+            assert_eq!(beside_others(slowed, 12.1e6, 12e6), [Segment::NetworkBandwidth], "{slowed:?}");
+            assert!(!beside_others(slowed, 9e6, 12e6).contains(&Segment::NetworkBandwidth), "{slowed:?}");
+            // Others alone make the totals alike.
+            assert!(!beside_others(slowed, 1e9, 1e9).contains(&Segment::NetworkBandwidth), "{slowed:?}");
+        }
     }
 }

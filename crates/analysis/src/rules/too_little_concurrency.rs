@@ -27,7 +27,8 @@ pub(super) static RULE: Rule = Rule {
                  if the errors of the two rates explain it: those of their intervals, and at least one queue's worth \
                  of requests (a cell of 27 operations with 16 in flight is off by up to 16 of 27). Nor does a gain \
                  above what concurrency can give: k times as many requests give at most k times the rate. Where nothing \
-                 deeper was measured, nothing is reported. For an observation only the number is known: one request at a \
+                 deeper was measured, nothing is reported. Of several requests in flight it is 80 % sure at most: what \
+                 they wait for may limit as well. For an observation only the number is known: one request at a \
                  time, if no known segment was full, with a confidence of 0.7 at most; it is cleared where another one that differs in \
                  nothing else has more in flight and less than 1.1 times the rate. Observations of several requests, threads \
                  or jobs are limited by their number where the rate follows it: by half of what is added or more, on a \
@@ -107,7 +108,8 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     let verdict =
         SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::State, 1.0).with_tier(Tier::Fallback);
     let is_small = gain.is_some_and(|gain| gain.ratio < STRONG_GAIN_RATIO);
-    let verdict = verdict.unsure_if(is_small);
+    // What several requests wait for meanwhile may limit as well: its time is no part of this comparison.
+    let verdict = verdict.unsure_if(is_small || asked > 1);
     Some(verdict.with_relief_gain(gain.map(|gain| gain.ratio).filter(|gain| *gain > 1.0)).with_evidence(
         text,
         "Little's law: rate x response time",

@@ -55,7 +55,8 @@ pub struct VerdictScore {
     wrong: u32,
     unknown: u32,
     failed: u32,
-    sure_and_wrong: u32,
+    /// Those that were wrong though sure, as lines.
+    sure_and_wrong: Vec<String>,
     confusion: BTreeMap<(String, String), u32>,
     forecasts: Vec<Forecast>,
     check_times: Vec<Duration>,
@@ -73,17 +74,14 @@ impl VerdictScore {
         match outcome {
             VerdictOutcome::Right => self.right += 1,
             VerdictOutcome::Unknown => self.unknown += 1,
-            VerdictOutcome::Wrong => {
-                self.wrong += 1;
-                self.sure_and_wrong += u32::from(load.confidence > SURE_MIN);
-            }
+            VerdictOutcome::Wrong => self.wrong += 1,
         }
         if outcome != VerdictOutcome::Unknown {
             let probability = load.confidence.clamp(0.0, 1.0);
             self.forecasts.push(Forecast { probability, outcome: outcome == VerdictOutcome::Right });
         }
         *self.confusion.entry((load.fault.to_owned(), load.named.clone())).or_default() += 1;
-        self.lines.push(format!(
+        let line = format!(
             "{outcome:?}: {}{}: {}: {} ({:.0} %), true: {}",
             load.fault,
             load.setting,
@@ -91,7 +89,11 @@ impl VerdictScore {
             load.named,
             load.confidence * 100.0,
             load.truth,
-        ));
+        );
+        if outcome == VerdictOutcome::Wrong && load.confidence > SURE_MIN {
+            self.sure_and_wrong.push(line.clone());
+        }
+        self.lines.push(line);
     }
 
     /// A load of which nothing was said.
@@ -132,7 +134,7 @@ impl VerdictScore {
     /// Share of the loads for which a segment was named that were wrong at a confidence above 80 %.
     #[must_use]
     pub fn sure_and_wrong_ratio(&self) -> f64 {
-        f64::from(self.sure_and_wrong) / f64::from((self.right + self.wrong).max(1))
+        self.sure_and_wrong.len() as f64 / f64::from((self.right + self.wrong).max(1))
     }
 
     /// Paths that could not be measured.
@@ -160,9 +162,12 @@ impl VerdictScore {
             self.unknown,
             named + self.unknown,
             self.unknown_ratio() * 100.0,
-            self.sure_and_wrong,
+            self.sure_and_wrong.len(),
             self.failed,
         );
+        for line in &self.sure_and_wrong {
+            let _ = writeln!(out, "  {line}");
+        }
         out.push_str(&self.times());
         out.push_str("\nfault -> named, loads:\n");
         for ((fault, named), count) in &self.confusion {
