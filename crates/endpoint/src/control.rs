@@ -6,6 +6,7 @@ use crate::facts::{ServerSampler, read_inventory, server_facts};
 use crate::relay::RoleHost;
 use crate::session::Session;
 use crate::shared::ServerState;
+use crate::store::StoreRoot;
 use crate::{page_cache, random, threads};
 use narrows_engines::endpoint::RemoteCellParams;
 use narrows_engines::page_cache::DummyFile;
@@ -92,7 +93,12 @@ impl ServerControl<'_> {
             }
             // Nothing runs: there is nothing to stop, and this request has no answer.
             ControlRequest::StopCell => return Ok(()),
-            ControlRequest::StoreCheck { name, nonce } => self.store_check(&name, &nonce),
+            ControlRequest::StoreCheck { name, nonce } => {
+                self.store_check(|root| root.proof_matches(&name, &nonce))
+            }
+            ControlRequest::UnitCheck { length_bytes, nonce } => {
+                self.store_check(|root| Ok(root.has_unit(length_bytes, nonce)))
+            }
             ControlRequest::Cache { objects, work } => {
                 let dummy = &mut self.dummy;
                 match page_cache::perform(self.shared, &self.session, &objects, work, dummy) {
@@ -136,11 +142,12 @@ impl ServerControl<'_> {
         Answer::Counters(Box::new(sampler.sample(shared.clock().now().0)))
     }
 
-    fn store_check(&self, name: &str, nonce: &str) -> Answer {
+    /// Answers whether the root is what a client says, as `is_met` finds.
+    fn store_check(&self, is_met: impl FnOnce(&StoreRoot) -> Result<bool, Error>) -> Answer {
         let root = self.shared.root.as_ref().ok_or_else(|| {
             refused(Refusal::NotFound, "this server has no disk store; start it with --root FOLDER")
         });
-        match root.and_then(|root| root.proof_matches(name, nonce)) {
+        match root.and_then(is_met) {
             Ok(holds) => Answer::StoreCheck { holds },
             Err(error) => failure_answer(&error),
         }

@@ -41,6 +41,7 @@ mod stores;
 mod stream;
 mod threads;
 mod transfer;
+mod unit_file;
 mod unwritten;
 mod workers;
 

@@ -66,7 +66,7 @@ pub use contract::{
     Engine, EngineFactory, OpenSpec, OwnPlace, PlaceFound, PlaceRequest, ProtocolCounters, WorkerContext,
 };
 pub use error::{EngineError, ErrorKind};
-pub use region::RegionNeed;
+pub use region::{MARK_BYTES_MAX, RegionNeed, mark_nonce};
 pub use registry::EngineRegistry;
 pub use request::{Completions, IoCompletion, IoRequest, Slot};
 pub use stop::{StopFlag, StopRequest};

@@ -90,6 +90,16 @@ impl RegionMark {
     }
 }
 
+/// Where the mark of a claim is on a disk: at the front of its first so many bytes.
+pub const MARK_BYTES_MAX: u64 = LOOK_BYTES;
+
+/// The nonce of the claim whose mark is at the front of `head`, the first [`MARK_BYTES_MAX`] bytes of a disk; `None` where there
+/// is no mark.
+#[must_use]
+pub fn mark_nonce(head: &[u8]) -> Option<u64> {
+    RegionMark::parse(head).map(|mark| mark.nonce)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

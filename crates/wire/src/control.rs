@@ -57,6 +57,14 @@ pub enum ControlRequest {
         /// What it must contain, as text.
         nonce: String,
     },
+    /// Whether a file below the server's root is what a logical unit consists of: it has the unit's length, and begins with the
+    /// mark of the client's claim. Answered as [`ControlRequest::StoreCheck`].
+    UnitCheck {
+        /// Length of the unit.
+        length_bytes: u64,
+        /// The nonce of the claim.
+        nonce: u64,
+    },
     /// Do something about what of objects in the disk store is in the server's page cache.
     Cache {
         /// Their names.

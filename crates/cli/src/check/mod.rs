@@ -49,7 +49,10 @@ impl PreparedCheck {
         for note in self.resolved.claim_unit(&mut self.plan, watch, &announced)? {
             context.console.say(&note);
         }
-        Ok(())
+        match (&mut self.server, self.resolved.unit()) {
+            (Some(server), Some(site)) => server.prove_unit(site),
+            _ => Ok(()),
+        }
     }
 
     /// The run of its plan to this extent by `clients`, refined by `refine`.

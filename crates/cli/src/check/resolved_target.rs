@@ -266,15 +266,8 @@ fn exported(
     clock: &Arc<dyn Clock>,
 ) -> Result<ResolvedTargetKind, CommandFailure> {
     let target = &arguments.target;
-    let is_nfs = matches!(target, Target::Scheme { engine: EngineId::Nfs, .. });
-    if is_nfs && arguments.server.as_deref() == Some("self") {
-        return Err(CommandFailure::bad_input(format!(
-            "--server self is for folders of this machine, and {target} is another machine's; run `narrows serve --root` on its \
-             server, and give --server HOST:PORT"
-        )));
-    }
-    if !is_nfs {
-        refuse_endpoint(arguments)?;
+    if arguments.server.as_deref() == Some("self") {
+        return Err(CommandFailure::bad_input(elsewhere(target)));
     }
     match measurement::examine_place(target, clock)? {
         PlaceFound::File { .. } if arguments.server.is_some() => Err(CommandFailure::bad_input(format!(
@@ -292,21 +285,34 @@ fn exported(
 /// The unit or block device that the target is.
 fn unit(arguments: &CheckArguments, watch: &Watch) -> Result<ResolvedTargetKind, CommandFailure> {
     refuse_endpoint(arguments)?;
-    let targets = std::slice::from_ref(&arguments.target);
-    let site = units::examine(targets, &arguments.overwrite, watch)?.pop();
-    let site =
-        site.ok_or_else(|| CommandFailure::bad_input(format!("{} is no LUN or device", arguments.target)))?;
-    Ok(ResolvedTargetKind::Unit(Box::new(site)))
+    let target = &arguments.target;
+    let site = units::examine(std::slice::from_ref(target), &arguments.overwrite, watch)?.pop();
+    let site = site.ok_or_else(|| CommandFailure::bad_input(format!("{target} is no LUN or device")))?;
+    match (site.read_only_reason(), &arguments.server) {
+        (Some(reason), Some(_)) => Err(CommandFailure::bad_input(format!(
+            "--server needs a LUN that is written, whose mark the endpoint then finds in the file behind it: {reason}; or give \
+             --server-metrics"
+        ))),
+        _ => Ok(ResolvedTargetKind::Unit(Box::new(site))),
+    }
 }
 
-/// Refuses `--server` beside a protocol.
+/// Refuses `--server` beside a block device, which no server is asked for, and one of this machine beside a LUN.
 fn refuse_endpoint(arguments: &CheckArguments) -> Result<(), CommandFailure> {
-    if arguments.server.is_none() {
-        return Ok(());
-    }
     let target = &arguments.target;
-    Err(CommandFailure::bad_input(format!(
-        "--server is not supported with {target}: whether an endpoint serves the same storage cannot be seen there, since \
-         it has no files; check tcp://HOST:PORT/disk beside it, or give --server-metrics"
-    )))
+    match (arguments.server.as_deref(), target) {
+        (Some(_), Target::Block(_)) => Err(CommandFailure::bad_input(format!(
+            "--server is not supported with {target}: a block device of this machine does not say which server it is on"
+        ))),
+        (Some("self"), _) => Err(CommandFailure::bad_input(elsewhere(target))),
+        _ => Ok(()),
+    }
+}
+
+/// The sentence that an endpoint of this machine is not at `target`.
+fn elsewhere(target: &Target) -> String {
+    format!(
+        "--server self is for folders of this machine, and {target} is another machine's; run `narrows serve --root` on its \
+         server, and give --server HOST:PORT"
+    )
 }

@@ -3,13 +3,14 @@
 use super::resolved_target::{ResolvedTarget, ResolvedTargetKind};
 use crate::args::CheckArguments;
 use crate::exit::CommandFailure;
+use crate::measurement::units::UnitSite;
 use crate::measurement::{self, ServeProcess, random_u64};
 use crate::token;
 use narrows_engines::endpoint::STORE_PROOF;
-use narrows_engines::{Clock, EngineFactory};
+use narrows_engines::{Clock, EngineFactory, OwnPlace};
 use narrows_model::capabilities::Capabilities;
 use narrows_model::inventory::PathKind;
-use narrows_model::{Bytes, Layer, Target, Via};
+use narrows_model::{Bytes, EngineId, Layer, Target, Via};
 use narrows_run::Servers;
 use narrows_study::{RequestedServer, ServerKind};
 use std::io::Write;
@@ -85,12 +86,16 @@ impl CheckServer {
             CommandFailure::bad_input(format!("--server {address} {problem}; write self or HOST:PORT"))
         })?;
         let mut server = Self::connect((&host, port), None, Some(ServerKind::Remote), token, clock)?;
-        server.prove_storage(resolved, address)?;
+        server.check_stores(address)?;
+        // A unit shows it once the mark of the run is on it.
+        if resolved.unit().is_none() {
+            server.prove_storage(resolved, address)?;
+        }
         Ok(server)
     }
 
-    /// Writes a file into our own folder in TARGET and asks the server whether it sees it.
-    fn prove_storage(&mut self, resolved: &ResolvedTarget, address: &str) -> Result<(), CommandFailure> {
+    /// Fails where its root is not on its machine.
+    fn check_stores(&self, address: &str) -> Result<(), CommandFailure> {
         let path = self.servers.first().inventory().path.as_ref();
         if path
             .is_some_and(|path| matches!(path.kind, PathKind::Nfs | PathKind::OtherNetwork | PathKind::Fuse))
@@ -100,16 +105,40 @@ impl CheckServer {
                  it; start it on the server, with --root on the folder that is exported"
             )));
         }
+        Ok(())
+    }
+
+    /// Asks the server whether a file below its root is the unit at `site`, which has been claimed.
+    ///
+    /// # Errors
+    /// When it is not, or the server does not answer.
+    pub(crate) fn prove_unit(&mut self, site: &UnitSite) -> Result<(), CommandFailure> {
+        let address = format!("{}:{}", self.host, self.port);
+        let Some((length, nonce)) = site.unit_mark() else {
+            return Err(CommandFailure::bad_input(format!(
+                "--server {address} needs a LUN that is written, whose mark the endpoint then finds in the file behind it, and this \
+                 check writes nothing there; let it write too (--op), or give --server-metrics"
+            )));
+        };
+        if self.servers.first_mut().stores_unit(length.0, nonce)? {
+            return Ok(());
+        }
+        Err(CommandFailure::bad_input(format!(
+            "the endpoint {address} does not show that it serves the same LUN: no file of {length} below its root begins with the mark \
+             of this run; start it on the server, with `narrows serve --root` on the folder that has the file behind the LUN; a LUN \
+             that is a block device there cannot be checked so: check tcp://HOST:PORT/disk beside it, or give --server-metrics"
+        )))
+    }
+
+    /// Writes a file into our own folder in TARGET and asks the server whether it sees it.
+    fn prove_storage(&mut self, resolved: &ResolvedTarget, address: &str) -> Result<(), CommandFailure> {
         let content = format!("{:016x}", random_u64()?);
         for name in write_proof(resolved, &content)? {
             if self.servers.first_mut().stores_file(&name, &content)? {
                 return Ok(());
             }
         }
-        Err(CommandFailure::bad_input(format!(
-            "the server {address} does not serve the folder given: a file written there does not appear below its root; \
-             start it with `narrows serve --root` on the folder that is exported"
-        )))
+        Err(CommandFailure::bad_input(not_the_same(resolved, address)))
     }
 
     /// As the planner needs it; `None` where TARGET is the endpoint itself.
@@ -143,6 +172,24 @@ impl CheckServer {
     pub(crate) fn servers(&mut self) -> &mut Servers {
         &mut self.servers
     }
+}
+
+/// The sentence that `address` has not shown to serve TARGET.
+fn not_the_same(resolved: &ResolvedTarget, address: &str) -> String {
+    let is_bucket =
+        |place: &dyn OwnPlace| matches!(place.target(), Target::Scheme { engine: EngineId::S3, .. });
+    if resolved.own_place().is_some_and(is_bucket) {
+        return format!(
+            "the endpoint {address} does not show that it serves the same bucket: an object written there does not appear as a \
+             file below its root; start it on the server, with `narrows serve --root` on the folder that has the buckets; a \
+             server that does not keep each object as a file cannot be checked so: check tcp://HOST:PORT/disk beside it, or \
+             give --server-metrics"
+        );
+    }
+    format!(
+        "the server {address} does not serve the folder given: a file written there does not appear below its root; \
+         start it with `narrows serve --root` on the folder that is exported"
+    )
 }
 
 /// Writes the file by which a server shows that it serves TARGET; the names under which the server may see it.

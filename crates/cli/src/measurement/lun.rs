@@ -69,6 +69,11 @@ impl LogicalUnit {
         Ok(notes)
     }
 
+    /// The nonce of the mark on it; `None` until it is claimed.
+    pub(super) fn claim_nonce(&self) -> Option<u64> {
+        self.region.as_ref()?.address().claim.map(|claim| claim.nonce)
+    }
+
     pub(super) fn claimed(&self) -> Option<Target> {
         let region = self.region.as_ref()?;
         Some(Target::Scheme { engine: EngineId::Iscsi, rest: region.address().to_string() })

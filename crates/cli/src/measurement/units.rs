@@ -170,6 +170,12 @@ impl UnitSite {
         Ok(notes.iter().map(|note| format!("narrows: {}: {note}", self.target)).collect())
     }
 
+    /// The length of a unit of a target and the nonce of the mark that this run has put on it; `None` of one without a mark.
+    pub(crate) fn unit_mark(&self) -> Option<(Bytes, u64)> {
+        let unit = self.unit()?;
+        Some((unit.length(), unit.claim_nonce()?))
+    }
+
     /// The target that engines work on.
     pub(crate) fn claimed(&self) -> Target {
         let claimed = match &self.disk {

@@ -133,6 +133,7 @@ impl ProxyControl<'_> {
             ControlRequest::StopCell => return Ok(()),
             ControlRequest::RunCell { .. }
             | ControlRequest::StoreCheck { .. }
+            | ControlRequest::UnitCheck { .. }
             | ControlRequest::Cache { .. } => Answer::Failed {
                 reason: Refusal::Unsupported,
                 message: "a proxy stores nothing and runs no cells; ask the endpoint behind it".to_owned(),

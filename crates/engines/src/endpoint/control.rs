@@ -155,6 +155,18 @@ impl ControlClient {
         }
     }
 
+    /// Whether a file below the server's root is what a logical unit of `length_bytes` consists of, to which a claim with `nonce`
+    /// has put its mark.
+    ///
+    /// # Errors
+    /// As [`ControlClient::stores_file`].
+    pub fn stores_unit(&mut self, length_bytes: u64, nonce: u64) -> Result<bool, EngineError> {
+        match ask(&mut self.conversation, &ControlRequest::UnitCheck { length_bytes, nonce })? {
+            Answer::StoreCheck { holds } => Ok(holds),
+            _ => Err(unexpected(&self.conversation)),
+        }
+    }
+
     /// What share of `objects` of the disk store is in the server's page cache once `work` is done; `None` where it
     /// does not report that.
     ///

@@ -7,6 +7,7 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+mod beside_refused;
 mod block_devices;
 mod block_trace;
 mod bonnie_counts;

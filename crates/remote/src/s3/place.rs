@@ -106,6 +106,17 @@ impl OwnPlace for S3Place {
     fn notes(&self) -> &[String] {
         &self.notes
     }
+
+    /// Servers that keep each object as a file have it below the folder of the bucket, which is below their root or is it.
+    fn write_proof(&self, name: &str, content: &str) -> Result<Option<String>, EngineError> {
+        let mut client = S3Client::new((self.make_site)(&self.address)?);
+        let server = client.site.server();
+        let key = self.address.key(name);
+        client
+            .put(&key, CallBody::Bytes(content.as_bytes()))
+            .map_err(|failure| failure.to_error("create objects in", &server))?;
+        Ok(Some(format!("{}/{key}", self.address.bucket)))
+    }
 }
 
 impl Drop for S3Place {

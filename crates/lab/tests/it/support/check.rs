@@ -143,7 +143,8 @@ impl Running {
         let stderr = self.process.stderr().unwrap();
         let json: Value = serde_json::from_str(&self.process.stdout().unwrap())
             .unwrap_or_else(|error| panic!("{name}: no JSON ({error}), {status}: {stderr}"));
-        let summary: Summary = serde_json::from_value(json.clone()).unwrap();
+        let summary: Summary = serde_json::from_value(json.clone())
+            .unwrap_or_else(|error| panic!("{name}: no summary ({error}), {status}: {json} {stderr}"));
         let exit_code = status.code().unwrap_or(-1);
         let checked = Checked { json, summary, record: self.record, exit_code, stderr, wall_time };
         checked.print(name);
