@@ -12,6 +12,7 @@ pub(crate) mod original;
 pub(crate) mod others;
 pub(crate) mod ranks;
 pub(crate) mod s3rver;
+pub(crate) mod slurm;
 pub(crate) mod spoken;
 pub(crate) mod sshfs;
 pub(crate) mod strace;
@@ -84,6 +85,12 @@ pub(crate) fn lab_with_gluster() -> Option<Lab> {
 /// A lab whose hosts can have ranks of an MPI job, on a machine on which `./test` builds `narrows-mpi`; or nothing, as [`lab`].
 pub(crate) fn lab_with_ranks() -> Option<Lab> {
     ranks::open_mpi().map_or_else(|reason| lab_where(Err(reason)), |()| lab_with(&["mpicc", "strace"]))
+}
+
+/// A lab that can have a Slurm whose jobs are ranks, as [`lab_with_ranks`]; or nothing, as [`lab`].
+pub(crate) fn lab_with_slurm() -> Option<Lab> {
+    let commands = ["slurmctld", "slurmd", "srun", "munged", "mpicc"];
+    ranks::open_mpi().map_or_else(|reason| lab_where(Err(reason)), |()| lab_with(&commands))
 }
 
 /// A lab that can have an iSCSI target; or nothing, as [`lab`].
