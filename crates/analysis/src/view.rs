@@ -13,7 +13,6 @@ pub use regime::{Regime, RegimeKind};
 
 use crate::facts::flags::{ONE_GROUP, has};
 use crate::facts::network::loopback;
-use narrows_model::client_host::ClientHostFacts;
 use narrows_model::counters::Role;
 use narrows_model::engine::ProtocolProbe;
 use narrows_model::server::ServerFacts;
@@ -74,11 +73,11 @@ impl<'a> SummaryView<'a> {
         &self.regimes
     }
 
-    /// The hosts on which clients ran, in turn; empty where they ran on one machine.
+    /// The hosts of the first `clients` clients, each once; none where all clients ran on one that no command has named.
     #[must_use]
-    pub fn client_hosts(&self) -> &'a [ClientHostFacts] {
+    pub fn hosts_of_clients(&self, clients: u32) -> Vec<&'a str> {
         let client = self.summary.hosts.iter().find(|host| host.roles.contains(&Role::Client));
-        client.map_or(&[], |host| &host.inventory.client_hosts)
+        client.map_or_else(Vec::new, |host| host.inventory.hosts_of_clients(clients))
     }
 
     /// What the endpoint reported about itself; `None` for a local path.

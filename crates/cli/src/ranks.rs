@@ -118,7 +118,8 @@ pub(crate) fn placement(ranks: &[RankFacts]) -> Vec<String> {
         cpus.dedup();
         let each = own.iter().all(|rank| rank.cpus == cpus);
         let shared = if each { "each on CPUs" } else { "bound, together on CPUs" };
-        format!("ranks {} on {host}, {shared} {}", list(&numbers), list(&cpus))
+        let ranks = if own.len() == 1 { "rank" } else { "ranks" };
+        format!("{ranks} {} on {host}, {shared} {}", list(&numbers), list(&cpus))
     };
     hosts.into_iter().map(line).collect()
 }

@@ -21,10 +21,22 @@ pub fn narrows_bin() -> Result<PathBuf> {
         Some(path) => (path, "NARROWS_BIN names it, and there is no such file"),
         None => (target_folder().join("release/narrows"), "build it: cargo build --release -p narrows"),
     };
-    if path.is_file() {
-        return Ok(path);
-    }
-    Err(Error::new(LabErrorKind::Missing, "find", path.display().to_string(), hint))
+    existing(path, hint)
+}
+
+/// The `narrows-mpi` binary under test: `NARROWS_MPI_BIN`, else the build in the target folder that `./test` makes.
+///
+/// # Errors
+/// [`LabErrorKind::Missing`] with the command that builds it.
+pub fn narrows_mpi_bin() -> Result<PathBuf> {
+    let (path, hint) = match environment("NARROWS_MPI_BIN") {
+        Some(path) => (path, "NARROWS_MPI_BIN names it, and there is no such file"),
+        None => (
+            target_folder().join("debug/narrows-mpi"),
+            "build it: cargo build -p narrows-mpi --features libmpi",
+        ),
+    };
+    existing(path, hint)
 }
 
 /// The lab's own TCP sender, receiver and echo, `labcat`.
@@ -51,6 +63,13 @@ pub(crate) fn delaywire_bin() -> Result<PathBuf> {
 /// The disks with a delay.
 pub(crate) fn delaydisk_bin() -> Result<PathBuf> {
     own_binary("delaydisk", "NARROWS_DELAYDISK")
+}
+
+fn existing(path: PathBuf, hint: &str) -> Result<PathBuf> {
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(Error::new(LabErrorKind::Missing, "find", path.display().to_string(), hint))
 }
 
 /// A binary of this package: named by the environment, or beside the test (cargo puts tests in `deps`).

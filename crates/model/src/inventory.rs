@@ -7,7 +7,7 @@ use crate::rank::RankFacts;
 use crate::units::{Bytes, BytesPerSec, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a machine is, and the path to one folder on it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,18 +40,42 @@ impl Inventory {
     #[must_use]
     pub fn has_clients_elsewhere(&self) -> bool {
         self.client_hosts.iter().any(|host| !host.shares_machine)
+            || self.ranks.iter().any(|rank| !rank.shares_machine())
+    }
+
+    /// The hosts of the first `clients` clients, each once; none where all clients are on one host that no command has named.
+    #[must_use]
+    pub fn hosts_of_clients(&self, clients: u32) -> Vec<&str> {
+        let named = self.client_hosts.iter().map(|host| host.name.as_str());
+        let is_spread = self.ranks.iter().any(|rank| rank.host != self.ranks[0].host);
+        let of_ranks = self.ranks.iter().filter(|_| is_spread).map(|rank| rank.host.as_str());
+        let mut hosts = Vec::new();
+        for host in named.chain(of_ranks).take(clients as usize) {
+            if !hosts.contains(&host) {
+                hosts.push(host);
+            }
+        }
+        hosts
     }
 
     /// CPUs that so many clients may use together on their hosts, each machine counted once; `None` where all clients run
     /// on this machine, or their CPUs are not known.
     #[must_use]
     pub fn cpus_elsewhere(&self, clients: u32) -> Option<f64> {
-        let used = self.client_hosts.iter().take(clients.max(1) as usize);
-        let mut machines = BTreeMap::new();
-        for host in used.filter(|_| self.has_clients_elsewhere()) {
-            machines.insert(host.boot_id.as_deref().unwrap_or(&host.name), host.affinity_cpus.len());
+        if !self.has_clients_elsewhere() {
+            return None;
         }
-        let cpus: usize = machines.values().sum();
+        let count = clients.max(1) as usize;
+        let hosts = self
+            .client_hosts
+            .iter()
+            .map(|host| (host.boot_id.as_deref().unwrap_or(&host.name), host.affinity_cpus.as_slice()));
+        let ranks = self.ranks.iter().map(|rank| (rank.host.as_str(), rank.cpus.as_slice()));
+        let mut machines: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+        for (machine, cpus) in hosts.take(count).chain(ranks.take(count)) {
+            machines.entry(machine).or_default().extend(cpus);
+        }
+        let cpus: usize = machines.values().map(BTreeSet::len).sum();
         (cpus > 0).then_some(cpus as f64)
     }
 }
@@ -340,5 +364,34 @@ mod tests {
         assert_eq!(on(&[]).cpus_elsewhere(4), None);
         let here = on(&[host("x", &[0], true)]);
         assert_eq!((here.has_clients_elsewhere(), here.cpus_elsewhere(1)), (false, None));
+        assert_eq!((two.hosts_of_clients(1), two.hosts_of_clients(9)), (vec!["x"], vec!["x", "y"]));
+    }
+
+    #[test]
+    fn ranks_with_another_clock_are_elsewhere_and_those_of_a_host_share_its_cpus() {
+        let rank = |rank: u32, host: &str, cpus: &[u32], uncertainty_ns: u64| {
+            serde_json::json!({"rank": rank, "host": host, "pid": 1, "cpus": cpus, "clock_offset_ns": 0,
+                "clock_uncertainty_ns": uncertainty_ns})
+        };
+        let of = |ranks: &[serde_json::Value]| -> Inventory {
+            let own = serde_json::json!({"hostname": "a", "online_cpus": 1, "affinity_cpus": [], "nics": []});
+            let all = serde_json::json!({"host": own, "path": null, "unknown": [], "ranks": ranks});
+            serde_json::from_value(all).unwrap()
+        };
+        let far = of(&[
+            rank(0, "a", &[0], 0),
+            rank(1, "a", &[1], 0),
+            rank(2, "b", &[0, 1], 9),
+            rank(3, "b", &[0, 1], 9),
+        ]);
+        assert!(far.has_clients_elsewhere());
+        assert_eq!([1, 2, 3, 4].map(|count| far.cpus_elsewhere(count)), [1.0, 2.0, 4.0, 4.0].map(Some));
+        assert_eq!((far.hosts_of_clients(2), far.hosts_of_clients(4)), (vec!["a"], vec!["a", "b"]));
+        // Hosts of one machine: network namespaces.
+        let near = of(&[rank(0, "a", &[0], 0), rank(1, "b", &[0], 0)]);
+        assert_eq!((near.has_clients_elsewhere(), near.cpus_elsewhere(2)), (false, None));
+        assert_eq!(near.hosts_of_clients(2), ["a", "b"]);
+        let one = of(&[rank(0, "a", &[0], 0), rank(1, "a", &[0], 0)]);
+        assert!(one.hosts_of_clients(2).is_empty(), "nobody has named it");
     }
 }

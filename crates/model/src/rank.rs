@@ -20,3 +20,11 @@ pub struct RankFacts {
     /// How far that may be wrong: half of the shortest round trip by which it was measured; 0 for the same clock.
     pub clock_uncertainty_ns: Nanos,
 }
+
+impl RankFacts {
+    /// Whether it runs on the machine of rank 0, by another host name perhaps: only there it has the same clock.
+    #[must_use]
+    pub fn shares_machine(&self) -> bool {
+        self.clock_uncertainty_ns.0 == 0
+    }
+}

@@ -36,6 +36,8 @@ pub(crate) struct RankPlace {
     pub(crate) process: Option<(u32, u64)>,
     /// Whether it has the paths and devices of rank 0, as a process of the same machine.
     pub(crate) is_here: bool,
+    /// Whether it has the page cache of rank 0: it has its clock, as in [`RankFacts::shares_machine`].
+    pub(crate) shares_machine: bool,
 }
 
 /// Why a job does not begin.
@@ -72,6 +74,7 @@ pub(crate) fn join(world: &SimpleCommunicator) -> Result<MpiJob, JobRefusal> {
         host: identity.host.clone(),
         process: first.knows_process_of(identity).then_some((identity.pid, identity.started_ticks)),
         is_here: first.knows_process_of(identity),
+        shares_machine: first.clock == identity.clock,
     };
     Ok(MpiJob {
         rank,

@@ -71,7 +71,8 @@ impl RankCoordinator {
             place: place.clone(),
             has_lost: Arc::clone(&self.has_lost),
         };
-        port.send(&ToClient::Prepare(Box::new(assignment.clone()), folders));
+        let assignment = Assignment { brings_cache: !port.place.shares_machine, ..assignment.clone() };
+        port.send(&ToClient::Prepare(Box::new(assignment), folders));
         Ok(port)
     }
 }
@@ -120,6 +121,10 @@ impl RankPort {
 impl ClientPort for RankPort {
     fn pid(&self) -> Option<u32> {
         self.place.process.filter(|_| self.rank > 0).map(|(pid, _)| pid)
+    }
+
+    fn host(&self) -> Option<&str> {
+        Some(&self.place.host)
     }
 
     fn send(&mut self, message: &ToClient) {

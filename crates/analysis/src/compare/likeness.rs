@@ -83,7 +83,7 @@ fn word(value: &impl std::fmt::Debug) -> String {
 }
 
 fn of_host(role: Role, summary: &HostSummary) -> Vec<Fact> {
-    let Inventory { host, path, client_hosts, .. } = &summary.inventory;
+    let Inventory { host, path, .. } = &summary.inventory;
     let of = role.name();
     let fact = |what: &str, value: Option<String>| (format!("{what} of the {of}"), value);
     let size = |bytes: Option<Bytes>| bytes.map(amount);
@@ -105,7 +105,7 @@ fn of_host(role: Role, summary: &HostSummary) -> Vec<Fact> {
         fact("clock resolution", host.clock_resolution_ns.map(|ns| decade(ns.0))),
     ];
     if role == Role::Client {
-        let names: Vec<&str> = client_hosts.iter().map(|host| host.name.as_str()).collect();
+        let names = summary.inventory.hosts_of_clients(u32::MAX);
         let hosts = if names.is_empty() { "this machine".to_owned() } else { names.join(", ") };
         facts.push(("hosts of the clients".to_owned(), Some(hosts)));
     }

@@ -155,15 +155,14 @@ fn evidence(
 
 /// Where the clients of a cell ran, and what they share by that.
 fn clients_words(view: &SummaryView<'_>, cell: &CellSummary) -> String {
-    let named = view.client_hosts().iter().map(|host| host.name.as_str());
-    let used: Vec<&str> = named.take(usize::try_from(cell.clients).unwrap_or(usize::MAX)).collect();
+    let used = view.hosts_of_clients(cell.clients);
     match used.split_last() {
         None => "the clients are processes of one machine, and share its CPUs, memory and link".to_owned(),
         Some((last, [])) => {
             format!("the clients are processes of the host {last}, and share its CPUs, memory and link")
         }
         Some((last, others)) => format!(
-            "the clients are processes of the hosts {} and {last}, in turn; those of a host share its CPUs, memory and link",
+            "the clients are processes of the hosts {} and {last}; those of a host share its CPUs, memory and link",
             others.join(", ")
         ),
     }

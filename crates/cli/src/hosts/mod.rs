@@ -84,14 +84,19 @@ impl NamedHosts {
     ///
     /// # Errors
     /// Why hosts cannot be used, once for each: bad input where one runs another build, or one of `targets` is a block
-    /// device and a host is another machine.
+    /// device and a host, or that of a rank, is another machine.
     pub(crate) fn connect(
         self,
         output: &OutputArguments,
         targets: &[Target],
         clock: &Arc<dyn Clock>,
     ) -> Result<ClientStart, CommandFailure> {
-        if self.launchers.is_empty() || output.plan {
+        if output.plan {
+            return Ok(ClientStart::here());
+        }
+        if self.launchers.is_empty() {
+            let elsewhere = ranks::facts().iter().find(|rank| !rank.shares_machine());
+            check_targets(elsewhere.map(|rank| rank.host.as_str()), "place all ranks on one host", targets)?;
             return Ok(ClientStart::here());
         }
         let folder = std::env::current_dir()
@@ -99,7 +104,8 @@ impl NamedHosts {
         let arguments = [CLIENT_COMMAND.to_owned()];
         let connected = ClientHosts::connect(self.launchers, &arguments, &own_identity(), folder, clock);
         let hosts = connected.map_err(|problems| refusal(&problems))?;
-        check_targets(hosts.facts(), targets)?;
+        let elsewhere = hosts.facts().iter().find(|host| !host.shares_machine);
+        check_targets(elsewhere.map(|host| host.name.as_str()), "omit --hosts", targets)?;
         Ok(ClientStart::OnHosts(Arc::new(hosts)))
     }
 }
@@ -115,20 +121,19 @@ fn refusal(problems: &[HostProblem]) -> CommandFailure {
         .unwrap_or_else(|| CommandFailure::could_not_run("no host can be used"))
 }
 
-/// Fails where clients on other machines are to load a block device: its name is another disk there.
+/// Fails where clients on another machine, the host `elsewhere`, are to load a block device: its name is another disk there.
 ///
 /// # Errors
-/// That, before anything is written.
-fn check_targets(hosts: &[ClientHostFacts], targets: &[Target]) -> Result<(), CommandFailure> {
-    let Some(host) = hosts.iter().find(|host| !host.shares_machine) else { return Ok(()) };
+/// That, with `advice`, before anything is written.
+fn check_targets(elsewhere: Option<&str>, advice: &str, targets: &[Target]) -> Result<(), CommandFailure> {
+    let Some(host) = elsewhere else { return Ok(()) };
     let is_block =
         |target: &&Target| target.members().iter().any(|member| matches!(member, Target::Block(_)));
     match targets.iter().find(is_block) {
         None => Ok(()),
         Some(target) => Err(CommandFailure::bad_input(format!(
-            "target {target} is a block device, and on host {} that name is another disk; omit --hosts, or export the \
-             device (iscsi://, `narrows serve`)",
-            host.name
+            "target {target} is a block device, and on host {host} that name is another disk; {advice}, or export the \
+             device (iscsi://, `narrows serve`)"
         ))),
     }
 }

@@ -13,6 +13,7 @@ use narrows_engines::endpoint::ControlClient;
 use narrows_engines::own_folders::first_replaced;
 use narrows_model::event::EndReason;
 use narrows_model::inventory::PathKind;
+use narrows_model::rank::RankFacts;
 use narrows_model::{Event, Inventory, Nanos, Plan, Sink, SinkError, Summary};
 use narrows_record::Writer;
 use narrows_run::{
@@ -268,6 +269,12 @@ impl RunExecutor<'_> {
         Ok(Box::new(ProcessCoordinator::new(program, arguments).launched_by(launchers)))
     }
 
+    /// Whether all clients run on this machine: only then its counters are theirs.
+    fn has_clients_here_alone(&self) -> bool {
+        self.spec.clients.hosts().iter().all(|host| host.shares_machine)
+            && crate::ranks::facts().iter().all(RankFacts::shares_machine)
+    }
+
     fn site(&mut self, plan: &Plan) -> Result<CellSite, CommandFailure> {
         Ok(CellSite {
             registry: crate::registry::registry(),
@@ -275,7 +282,7 @@ impl RunExecutor<'_> {
             stop: self.watch.stop.clone(),
             peer_loss: PeerLoss::default(),
             coordinator: self.coordinator()?,
-            counters: if self.spec.clients.hosts().iter().all(|host| host.shares_machine) {
+            counters: if self.has_clients_here_alone() {
                 Box::new(self.client_counters())
             } else {
                 Box::new(CountersElsewhere)

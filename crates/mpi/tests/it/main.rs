@@ -17,3 +17,4 @@ mod mpiio;
 mod noncontig;
 mod runs;
 mod tiles;
+mod unlike;

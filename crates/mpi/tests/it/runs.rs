@@ -121,12 +121,7 @@ fn ranks_with_a_monotonic_clock_of_their_own_start_and_count_as_the_others() {
         return;
     }
     study(folder.path(), "");
-    let own = ["run", "study.toml", "--out", "record"];
-    let mut words = vec!["-np", "1", narrows_mpi()];
-    words.extend(own);
-    words.extend([":", "-np", "1", "unshare", "--time", "--monotonic", "1000", narrows_mpi()]);
-    words.extend(own);
-    let ended = wait(mpirun(folder.path(), &words));
+    let ended = wait(mpirun(folder.path(), &with_another_clock(&["run", "study.toml", "--out", "record"])));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let record = folder.path().join("record");
     let offset_ns = json(record.join("inventory.json"))["ranks"][1]["clock_offset_ns"].as_i64().unwrap();
@@ -138,6 +133,32 @@ fn ranks_with_a_monotonic_clock_of_their_own_start_and_count_as_the_others() {
         let elapsed_ns = clients[1]["elapsed_ns"].as_u64().unwrap();
         assert!(elapsed_ns < 5_000_000_000, "not a thousand seconds: {elapsed_ns}");
     }
+    // A rank with another clock is on another machine for all that is known: nothing of this one's is charged to the load but
+    // what its threads have measured themselves.
+    let cells = json(record.join("summary.json"))["cells"].clone();
+    let of_path: Vec<&Value> =
+        cells.as_array().unwrap().iter().filter(|cell| cell["cut"] == "path").collect();
+    assert!(!of_path.is_empty(), "{cells}");
+    for cell in of_path {
+        assert_eq!(cell["cpu"]["client"]["basis"], "thread", "{cell}");
+        assert_eq!(cell["foreign_cpu"], Value::Array(Vec::new()), "{cell}");
+    }
+    let refused = wait(mpirun(folder.path(), &with_another_clock(&["check", "blk:/dev/null", "--out", "r"])));
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert_eq!(
+        refused.stderr.matches("that name is another disk; place all ranks").count(),
+        1,
+        "{refused:?}"
+    );
+}
+
+/// Words of the launcher for two ranks with these words, the second of which has a clock of its own.
+fn with_another_clock<'w>(own: &[&'w str]) -> Vec<&'w str> {
+    let mut words = vec!["-np", "1", narrows_mpi()];
+    words.extend(own);
+    words.extend([":", "-np", "1", "unshare", "--time", "--monotonic", "1000", narrows_mpi()]);
+    words.extend(own);
+    words
 }
 
 /// The binary as a launcher of another MPI starts it: that launcher's variables, which the library does not know.

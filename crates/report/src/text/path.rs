@@ -154,17 +154,17 @@ fn short_regime(regime: &str) -> String {
 /// Names of hosts that are shown; of more, their number is.
 const HOSTS_SHOWN: usize = 4;
 
-/// The hosts that the clients ran on; `None` where the command named none.
+/// The hosts that the clients ran on; `None` where they ran on one that the command did not name.
 fn client_hosts(summary: &Summary) -> Option<String> {
     let client = summary.hosts.iter().find(|host| host.roles.contains(&Role::Client))?;
-    let hosts = &client.inventory.client_hosts;
-    let names: Vec<&str> = hosts.iter().take(HOSTS_SHOWN).map(|host| host.name.as_str()).collect();
+    let hosts = client.inventory.hosts_of_clients(u32::MAX);
     let more = hosts.len().saturating_sub(HOSTS_SHOWN);
+    let named = hosts[..hosts.len() - more].join(", ");
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    (!names.is_empty()).then(|| names.join(", ") + &more)
+    (!named.is_empty()).then(|| named + &more)
 }
 
-/// The target, and the hosts of the clients where the command named them.
+/// The target, and the hosts of the clients where there are several or the command named them.
 pub(super) fn place(summary: &Summary) -> String {
     let hosts = client_hosts(summary);
     hosts

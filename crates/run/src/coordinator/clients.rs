@@ -52,7 +52,7 @@ pub struct ClientSilence<'a> {
 pub trait ClientPort {
     /// Its process, where it is one of this machine and not this one.
     fn pid(&self) -> Option<u32>;
-    /// Its host, where the command has named it.
+    /// Its host, where the command has named it, or it is that of a rank.
     fn host(&self) -> Option<&str> {
         None
     }

@@ -10,7 +10,9 @@ pub(crate) mod ledger;
 pub(crate) mod loop_device;
 pub(crate) mod original;
 pub(crate) mod others;
+pub(crate) mod ranks;
 pub(crate) mod s3rver;
+pub(crate) mod slurm;
 pub(crate) mod spoken;
 pub(crate) mod sshfs;
 pub(crate) mod strace;
@@ -78,6 +80,17 @@ pub(crate) fn lab_with_kernel_servers() -> Option<Lab> {
 /// A lab that can have a GlusterFS volume and mount it; or nothing, as [`lab_with_disks`].
 pub(crate) fn lab_with_gluster() -> Option<Lab> {
     lab_with(&["glusterd", "gluster", "glusterfs"]).filter(|_| narrows_lab::disks_available().is_ok())
+}
+
+/// A lab whose hosts can have ranks of an MPI job, on a machine on which `./test` builds `narrows-mpi`; or nothing, as [`lab`].
+pub(crate) fn lab_with_ranks() -> Option<Lab> {
+    ranks::open_mpi().map_or_else(|reason| lab_where(Err(reason)), |()| lab_with(&["mpicc", "strace"]))
+}
+
+/// A lab that can have a Slurm whose jobs are ranks, as [`lab_with_ranks`]; or nothing, as [`lab`].
+pub(crate) fn lab_with_slurm() -> Option<Lab> {
+    let commands = ["slurmctld", "slurmd", "srun", "munged", "mpicc"];
+    ranks::open_mpi().map_or_else(|reason| lab_where(Err(reason)), |()| lab_with(&commands))
 }
 
 /// A lab that can have an iSCSI target; or nothing, as [`lab`].

@@ -54,8 +54,8 @@ pub(crate) fn traced_suite(scratch: &Path, calls: &str, words: &[&str]) -> Trace
     TracedRun { stdout: String::from_utf8(output.stdout).unwrap(), threads }
 }
 
-/// The lines of one thread's trace.
-fn calls_in(trace: &Path) -> Vec<TracedCall> {
+/// The lines of one thread's trace, which `-ttt` has made.
+pub(crate) fn calls_in(trace: &Path) -> Vec<TracedCall> {
     let text = fs::read(trace).unwrap();
     let text = String::from_utf8_lossy(&text);
     let call = |line: &str| {
