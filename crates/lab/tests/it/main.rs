@@ -39,6 +39,7 @@ mod robust_proxy_slow;
 mod robust_silent;
 mod s3;
 mod s3_others;
+mod suite_hosts;
 mod suite_jovian;
 mod support;
 mod verdict_beside;
