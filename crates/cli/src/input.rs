@@ -41,6 +41,13 @@ pub(crate) const SCRIPT: InputSpec = InputSpec {
     give: "give a file with a command in each line, or - for stdin",
 };
 
+/// Hosts, a line for each process.
+pub(crate) const HOST_LIST: InputSpec = InputSpec {
+    what: "list of hosts",
+    bytes_max: 1 << 20,
+    give: "give a file with a host, a folder and a program in each line",
+};
+
 /// A text as it was found.
 #[derive(Debug)]
 pub(crate) struct InputText {

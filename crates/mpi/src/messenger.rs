@@ -327,7 +327,7 @@ impl Messenger {
                 self.own.send(trial, ToClient::Stop);
             }
             // Asked of hosts that a remote shell starts clients on; ranks have described themselves.
-            ToClient::Identify | ToClient::ReadClock => {}
+            ToClient::Identify | ToClient::ReadClock | ToClient::FindFolders(_) => {}
         }
     }
 

@@ -158,6 +158,12 @@ impl Assignment {
         workload.client_files.interleaved.then(|| (u64::from(self.object_owner()), clients))
     }
 
+    /// The same with the one object that this client visits, of those of its target.
+    pub(crate) fn with_own_object_alone(&self) -> Self {
+        let own = self.objects.get(self.object_index() as usize).cloned();
+        Self { objects: own.into_iter().collect(), ..self.clone() }
+    }
+
     /// The object that this client visits, among those of its target.
     #[must_use]
     pub fn object_index(&self) -> u32 {
@@ -396,6 +402,8 @@ pub enum ToClient {
     Identify,
     /// Answer [`FromClient::Clock`] at once.
     ReadClock,
+    /// Answer [`FromClient::Missing`].
+    FindFolders(Vec<PathBuf>),
 }
 
 /// What a client process sends to its parent.
@@ -432,6 +440,8 @@ pub enum FromClient {
         /// Its process.
         pid: u32,
     },
+    /// The folders that are not there, of those that were asked for.
+    Missing(Vec<PathBuf>),
     /// The trial could not be run.
     Failed {
         /// What happened, where, what to do.

@@ -10,6 +10,7 @@ use crate::host_identity::HostIdentity;
 use crate::stop::{StopFlag, StopRequest};
 use narrows_engines::{Clock, EngineRegistry};
 use narrows_model::trial::IntervalSample;
+use narrows_sys::file::open_place;
 use narrows_wire::frame::{self, Decoder, Frame};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -144,6 +145,11 @@ pub fn serve_orders(
             }
             ToClient::ReadClock => {
                 answer(trial, FromClient::Clock { at_ns: clock.now().0, pid: std::process::id() })?;
+                continue;
+            }
+            ToClient::FindFolders(folders) => {
+                let missing = folders.into_iter().filter(|folder| open_place(folder).is_err()).collect();
+                answer(trial, FromClient::Missing(missing))?;
                 continue;
             }
             ToClient::Go(_) | ToClient::Stop => continue,

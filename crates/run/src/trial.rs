@@ -141,11 +141,7 @@ fn loading(assignments: &[Assignment]) -> Cow<'_, [Assignment]> {
     if !has_own_alone {
         return Cow::Borrowed(assignments);
     }
-    let alone = |assignment: &Assignment| {
-        let own = assignment.objects.get(assignment.object_index() as usize).cloned();
-        Assignment { objects: own.into_iter().collect(), ..assignment.clone() }
-    };
-    Cow::Owned(assignments.iter().map(alone).collect())
+    Cow::Owned(assignments.iter().map(Assignment::with_own_object_alone).collect())
 }
 
 /// A cell that makes one pass over its object covers what exists of it: on a slow device the object is only as large as

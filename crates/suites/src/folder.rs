@@ -3,8 +3,11 @@
 //! Not here: looking at a machine or a folder, which the command does.
 
 use crate::arguments::CutArguments;
+use crate::client_hosts::SuiteHosts;
+use crate::host_list::{HostList, HostPlacement};
 use crate::suite::Suite;
 use narrows_model::{Bytes, Plan, Summary, Target};
+use narrows_study::Problem;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -83,6 +86,22 @@ pub trait OnFolder: Suite<Prepared = PreparedFolder> {
     fn cut_seconds(&self) -> f64 {
         1.0
     }
+
+    /// Has its clients run on `hosts`, in turn, before the machine is looked at.
+    ///
+    /// # Errors
+    /// What of the request cannot be done there.
+    fn on_hosts(&mut self, _: &SuiteHosts) -> Result<(), Vec<Problem>> {
+        Ok(())
+    }
+
+    /// The file that lists the hosts, where the request names one.
+    fn host_list(&self) -> Option<HostList> {
+        None
+    }
+
+    /// Has its files in the folders of `placement`.
+    fn place(&mut self, _: &HostPlacement) {}
 
     /// Adds what the request needs to know of the machine.
     fn learn(&mut self, machine: &dyn SuiteMachine);

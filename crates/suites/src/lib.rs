@@ -7,9 +7,12 @@
 
 pub mod arguments;
 pub mod bonnie;
+mod client_hosts;
 mod creator;
 pub mod figure;
 mod folder;
+mod host_list;
+mod host_rates;
 pub mod import;
 pub mod io500;
 pub mod ioperf;
@@ -28,9 +31,11 @@ mod testing;
 use narrows_model::Summary;
 use std::ffi::OsString;
 
+pub use client_hosts::SuiteHosts;
 pub use folder::{
     FolderRoom, FolderRun, ObjectSupport, OnFolder, OutputFile, OutputTextFn, PreparedFolder, SuiteMachine,
 };
+pub use host_list::{HostList, HostPlacement, ListedHost};
 pub use suite::{ArgumentError, CellMetrics, IsUser, Suite, SuiteEntry};
 
 /// Every suite.

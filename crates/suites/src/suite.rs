@@ -100,6 +100,7 @@ pub struct SuiteEntry {
     pub source: &'static str,
     after_help: Option<fn() -> String>,
     letters: Option<LetterSplitter>,
+    runs_on_hosts: bool,
     arguments: fn(Command) -> Command,
     parse: fn(&ArgMatches, IsUser<'_>) -> Result<SuiteStart, ArgumentError>,
     native: fn(&SuiteSource, &Summary) -> Option<String>,
@@ -120,6 +121,7 @@ impl SuiteEntry {
             source,
             after_help: None,
             letters: None,
+            runs_on_hosts: false,
             arguments: S::Arguments::augment_args,
             parse: |typed, is_user| {
                 let arguments = S::Arguments::from_arg_matches(typed);
@@ -139,6 +141,17 @@ impl SuiteEntry {
     /// The same with letters that the parser of all other options cannot read.
     pub(crate) const fn with_letters(self, apart: LetterSplitter) -> Self {
         Self { letters: Some(apart), ..self }
+    }
+
+    /// The same, whose clients can run on hosts that are named.
+    pub(crate) const fn with_hosts(self) -> Self {
+        Self { runs_on_hosts: true, ..self }
+    }
+
+    /// Whether its clients can run on hosts that are named.
+    #[must_use]
+    pub fn runs_on_hosts(&self) -> bool {
+        self.runs_on_hosts
     }
 
     /// What finds the letters that the parser of all other options cannot read.

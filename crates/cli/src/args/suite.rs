@@ -1,7 +1,7 @@
 //! What may be typed after `narrows suite`: the suites of the registry, each with its own options and those of all commands
 //! that measure.
 
-use super::OutputArguments;
+use super::{HostArguments, OutputArguments};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use narrows_suites::{SUITES, SuiteEntry};
@@ -18,6 +18,8 @@ pub(crate) struct SuiteChoice {
     pub(crate) suite: &'static SuiteEntry,
     /// Of the suite, to be read by it.
     pub(crate) typed: ArgMatches,
+    /// The hosts of its clients, where it can have some.
+    pub(crate) hosts: HostArguments,
     pub(crate) output: OutputArguments,
 }
 
@@ -26,6 +28,7 @@ impl Subcommand for SuiteChoice {
         let all = SUITES.iter().fold(command, |command, suite| {
             let own = suite.command();
             let about = own.get_about().cloned();
+            let own = if suite.runs_on_hosts() { HostArguments::augment_args(own) } else { own };
             command.subcommand(
                 OutputArguments::augment_args(own).about(about.unwrap_or_default()).long_about(None),
             )
@@ -48,7 +51,12 @@ impl FromArgMatches for SuiteChoice {
             .subcommand()
             .and_then(|(name, typed)| Some((SUITES.iter().find(|suite| suite.name == name)?, typed)));
         let (suite, typed) = found.ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
-        Ok(Self { suite, typed: typed.clone(), output: OutputArguments::from_arg_matches(typed)? })
+        let hosts = if suite.runs_on_hosts() {
+            HostArguments::from_arg_matches(typed)?
+        } else {
+            HostArguments::default()
+        };
+        Ok(Self { suite, typed: typed.clone(), hosts, output: OutputArguments::from_arg_matches(typed)? })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

@@ -106,13 +106,19 @@ pub(crate) fn run(
 /// What is wrong with them; an endpoint that this command starts, which no other host reaches.
 pub(crate) fn hosts(arguments: &CheckArguments) -> Result<NamedHosts, CommandFailure> {
     let hosts = NamedHosts::new(&arguments.hosts)?;
-    if hosts.are_named() && arguments.server.as_deref() == Some("self") {
+    check_server_of(&hosts, arguments.server.as_deref())?;
+    Ok(hosts)
+}
+
+/// Fails where clients on `hosts` would not reach `server`, which this command starts.
+pub(crate) fn check_server_of(hosts: &NamedHosts, server: Option<&str>) -> Result<(), CommandFailure> {
+    if hosts.are_named() && server == Some("self") {
         return Err(CommandFailure::bad_input(
             "--server self starts an endpoint on the loopback of this machine, which other hosts do not reach; start \
              `narrows serve` where TARGET is stored, and give its address with --server",
         ));
     }
-    Ok(hosts)
+    Ok(())
 }
 
 /// Which of the plan's cells are measured: those that decide the verdict, unless all are asked for. Blocks and depths that

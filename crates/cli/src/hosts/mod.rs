@@ -14,6 +14,7 @@ use narrows_engines::Clock;
 use narrows_model::client_host::ClientHostFacts;
 use narrows_model::{EngineId, Plan, Target};
 use narrows_run::hosts::{ClientHosts, HostLauncher, HostProblem, HostProblemKind};
+use narrows_suites::ListedHost;
 use std::sync::Arc;
 
 /// Where the clients of a run are started.
@@ -52,7 +53,7 @@ impl NamedHosts {
     /// # Errors
     /// Everything that is wrong with them, at once.
     pub(crate) fn new(arguments: &HostArguments) -> Result<Self, CommandFailure> {
-        let Some(names) = &arguments.hosts else { return Ok(Self { launchers: Vec::new() }) };
+        let Some(names) = &arguments.hosts else { return Self::unnamed(arguments) };
         if ranks::is_job() || registry().has(EngineId::Mpiio) {
             return Err(CommandFailure::bad_input(
                 "--hosts starts clients by a remote shell, and narrows-mpi has the ranks of its job as clients; omit \
@@ -64,6 +65,65 @@ impl NamedHosts {
         let launchers = words::launchers(arguments, names, &own_program);
         let launchers = launchers.map_err(|problems| CommandFailure::bad_input(problems.join("\n  ")))?;
         Ok(Self { launchers })
+    }
+
+    /// None, of which nothing else may be said.
+    fn unnamed(arguments: &HostArguments) -> Result<Self, CommandFailure> {
+        let given = [
+            ("--remote-shell", arguments.remote_shell.is_some()),
+            ("--remote-program", arguments.remote_program.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            None => Ok(Self::none()),
+            Some((option, _)) => Err(CommandFailure::bad_input(format!(
+                "{option} is for clients on other hosts, and none are named: add --hosts, or omit it"
+            ))),
+        }
+    }
+
+    /// None: clients run on this machine.
+    pub(crate) fn none() -> Self {
+        Self { launchers: Vec::new() }
+    }
+
+    /// The hosts that the file of `option` lists, each with its own program unless --remote-program is that of all. The
+    /// remote shell is that of the variable RSH, as with the tools that such files are of, unless one was typed.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them, at once.
+    pub(crate) fn listed(
+        arguments: &HostArguments,
+        hosts: &[ListedHost],
+        option: &str,
+    ) -> Result<Self, CommandFailure> {
+        let own = arguments.remote_program.is_none();
+        let wrong = hosts.iter().filter(|_| own).filter_map(|host| {
+            words::named_program_problem(
+                &host.program,
+                &format!("{option}: found for {} the program", host.name),
+            )
+        });
+        let wrong: Vec<String> = wrong.collect();
+        if !wrong.is_empty() {
+            return Err(CommandFailure::bad_input(wrong.join("\n  ")));
+        }
+        #[allow(clippy::disallowed_methods, reason = "the environment is read in this crate")]
+        let of_environment = || std::env::var("RSH").ok().filter(|shell| !shell.trim().is_empty());
+        let first = hosts.first().map(|host| host.program.clone());
+        let mut named = Self::new(&HostArguments {
+            hosts: Some(hosts.iter().map(|host| host.name.clone()).collect()),
+            remote_shell: arguments.remote_shell.clone().or_else(of_environment),
+            remote_program: arguments.remote_program.clone().or(first),
+        })?;
+        for (launcher, host) in named.launchers.iter_mut().zip(hosts).filter(|_| own) {
+            launcher.program.clone_from(&host.program);
+        }
+        Ok(named)
+    }
+
+    /// Their names, in their order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.launchers.iter().map(|launcher| launcher.name.clone()).collect()
     }
 
     /// How many clients a load has that does not say so: one on each host.
@@ -110,7 +170,8 @@ impl NamedHosts {
     }
 }
 
-fn refusal(problems: &[HostProblem]) -> CommandFailure {
+/// That hosts cannot be used, and why: bad input where one runs another build.
+pub(crate) fn refusal(problems: &[HostProblem]) -> CommandFailure {
     let failure = |problem: &HostProblem| match problem.kind {
         HostProblemKind::Build => CommandFailure::bad_input(problem.message.clone()),
         HostProblemKind::Unusable => CommandFailure::could_not_run(problem.message.clone()),

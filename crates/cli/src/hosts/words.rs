@@ -7,6 +7,8 @@ use crate::args::HostArguments;
 use narrows_run::hosts::HostLauncher;
 use std::path::Path;
 
+/// The remote shell without --remote-shell: it asks no question, and does not wait for a host that is not there.
+const USUAL_SHELL: &str = "ssh -o BatchMode=yes -o ConnectTimeout=10";
 /// Most hosts: each has a connection of its own to this machine.
 const HOSTS_MAX: usize = 64;
 /// What a host's name may have beside letters and digits: a user, an address.
@@ -26,7 +28,7 @@ pub(super) fn launchers(
     own_program: &Path,
 ) -> Result<Vec<HostLauncher>, Vec<String>> {
     let mut problems = name_problems(names);
-    let shell = match shell_words(&arguments.remote_shell) {
+    let shell = match shell_words(arguments.remote_shell.as_deref().unwrap_or(USUAL_SHELL)) {
         Ok(words) => words,
         Err(problem) => {
             problems.push(format!("--remote-shell {problem}"));
@@ -87,6 +89,11 @@ fn name_problem(name: &str) -> Option<String> {
 
 fn program_problem(program: &str, is_given: bool) -> Option<String> {
     let what = if is_given { "--remote-program: found" } else { "the path of this program is" };
+    named_program_problem(program, what)
+}
+
+/// What is wrong with a program of a host, which is introduced as `what`; `None` where nothing is.
+pub(super) fn named_program_problem(program: &str, what: &str) -> Option<String> {
     if program.is_empty() || program.starts_with('-') {
         return Some(format!("{what} `{program}`; allowed: the path of a program"));
     }
@@ -134,7 +141,7 @@ mod tests {
     fn arguments(shell: &str, program: Option<&str>) -> HostArguments {
         HostArguments {
             hosts: None,
-            remote_shell: shell.to_owned(),
+            remote_shell: Some(shell.to_owned()),
             remote_program: program.map(str::to_owned),
         }
     }

@@ -9,6 +9,7 @@ mod costs;
 mod device;
 mod endpoint;
 mod folder;
+mod host_folders;
 mod load;
 mod lun;
 mod owner;
@@ -29,6 +30,7 @@ use crate::console::Console;
 use crate::exit::CommandFailure;
 use crate::hosts::{self, ClientStart};
 use crate::signals;
+use host_folders::check_host_folders;
 use load::RunExecutor;
 use narrows_model::event::EndReason;
 use narrows_model::{Inventory, Nanos, Plan, Summary};
@@ -177,6 +179,7 @@ pub(crate) fn run(
     watch: &Watch,
     context: OutputContext<'_>,
 ) -> Result<FinishedRun, CommandFailure> {
+    check_host_folders(&spec.clients, spec.plan, watch)?;
     let (ranks, client_hosts) = (crate::ranks::facts(), spec.clients.hosts().to_vec());
     if !context.output.quiet {
         for line in crate::ranks::placement(ranks).into_iter().chain(hosts::placement(&client_hosts)) {

@@ -10,7 +10,7 @@ use crate::args::{CheckArguments, HostArguments, OutputArguments, OverwriteArgum
 use crate::check::{self, PreparedCheck};
 use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
-use crate::hosts::ClientStart;
+use crate::hosts::{ClientStart, NamedHosts};
 use crate::measurement::{self, OutputContext, PathFound, RunExtent, RunSpec, Watch};
 use narrows_model::costs::PlanCosts;
 use narrows_model::{Bytes, Plan, Summary, Target};
@@ -20,12 +20,17 @@ use std::path::{Path, PathBuf};
 /// Time that the plan of the check may take whose cuts are measured: all of them, on any path.
 const CUTS_SECONDS: f64 = 3600.0;
 
-/// Runs what was typed and prints its output.
+/// Runs what was typed with clients on `hosts`, and prints its output.
 ///
 /// # Errors
 /// When it cannot be run, or nothing was measured.
-pub(super) fn run(run: FolderRun, watch: &Watch, context: OutputContext<'_>) -> Result<Exit, CommandFailure> {
-    run_into(run, watch, context, &mut |_, text| context.console.result(text))
+pub(super) fn run(
+    run: FolderRun,
+    hosts: NamedHosts,
+    watch: &Watch,
+    context: OutputContext<'_>,
+) -> Result<Exit, CommandFailure> {
+    run_into(run, hosts, watch, context, &mut |_, text| context.console.result(text))
 }
 
 /// The same, whose native output `print` takes to where it belongs.
@@ -34,6 +39,7 @@ pub(super) fn run(run: FolderRun, watch: &Watch, context: OutputContext<'_>) -> 
 /// When it cannot be run, or nothing was measured.
 pub(super) fn run_into(
     mut run: FolderRun,
+    hosts: NamedHosts,
     watch: &Watch,
     context: OutputContext<'_>,
     print: &mut dyn FnMut(&Summary, &str) -> Result<(), CommandFailure>,
@@ -44,14 +50,17 @@ pub(super) fn run_into(
     places.iter().try_for_each(|place| check_dir(run.request.as_ref(), place))?;
     check_places(places.iter().map(PathBuf::as_path))?;
     check_mount(&run)?;
-    let mut prepared = prepare(&run, context.output, watch, Some(context.console))?;
+    let (usual_clients, cut_clients) = (hosts.usual_clients(), cut_clients(&hosts));
+    let dir = Target::File { path: run.dir.clone() };
+    let clients = hosts.connect(context.output, std::slice::from_ref(&dir), &watch.clock)?;
+    let mut prepared = prepare(&run, context.output, cut_clients, watch, Some(context.console))?;
     let mut folders = TestFolders::make(&run, &prepared, context)?;
-    let plan = planned(&mut run, &prepared, &folders, watch)?;
+    let plan = planned(&mut run, &prepared, &folders, PlanSite { usual_clients, watch })?;
     if context.output.plan {
         context.print_plan(&plan)?;
         return Ok(Exit::Done);
     }
-    let finished = load(&plan, &mut prepared, watch, context)?;
+    let finished = load(&plan, &mut prepared, clients, watch, context)?;
     if run.request.keeps_files() {
         for kept in prepared.resolved.keep().into_iter().chain(folders.keep()) {
             context.console.say(&format!("kept: {}", kept.display()));
@@ -78,19 +87,34 @@ pub(super) fn expected_costs(
 ) -> Result<(PlanCosts, Option<Bytes>), CommandFailure> {
     run.cuts.server = None;
     let output = OutputArguments { plan: true, ..context.output.clone() };
-    let prepared = prepare(&run, &output, watch, None)?;
+    let prepared = prepare(&run, &output, 1, watch, None)?;
     let folders = TestFolders::make(&run, &prepared, OutputContext { output: &output, ..context })?;
-    let plan = planned(&mut run, &prepared, &folders, watch)?;
+    let usual_clients = NamedHosts::none().usual_clients();
+    let plan = planned(&mut run, &prepared, &folders, PlanSite { usual_clients, watch })?;
     Ok((PlanCosts::from_plan(&plan), prepared.resolved.inventory().host.usable_memory()))
+}
+
+/// Clients that measure each cut: one on each host; on this machine one, which is the ranks' first in a job.
+fn cut_clients(hosts: &NamedHosts) -> u32 {
+    if hosts.are_named() { hosts.usual_clients() } else { 1 }
+}
+
+/// What a plan depends on beside the run and its folder.
+#[derive(Clone, Copy)]
+struct PlanSite<'a> {
+    /// Clients of a load that does not say how many.
+    usual_clients: u32,
+    watch: &'a Watch,
 }
 
 fn planned(
     run: &mut FolderRun,
     prepared: &PreparedCheck,
     folders: &TestFolders,
-    watch: &Watch,
+    site: PlanSite<'_>,
 ) -> Result<Plan, CommandFailure> {
-    run.request.learn(&FolderMachine::new(prepared, &folders.targets, watch.clock_resolution_ns));
+    let resolution_ns = site.watch.clock_resolution_ns;
+    run.request.learn(&FolderMachine::new(prepared, &folders.targets, resolution_ns, site.usual_clients));
     let folder = PreparedFolder { targets: folders.targets.clone(), check: prepared.plan.clone() };
     run.request.plan(folder).map_err(refused)
 }
@@ -98,21 +122,23 @@ fn planned(
 fn load(
     plan: &Plan,
     prepared: &mut PreparedCheck,
+    clients: ClientStart,
     watch: &Watch,
     context: OutputContext<'_>,
 ) -> Result<measurement::FinishedRun, CommandFailure> {
     context.announce(plan, prepared.resolved.inventory())?;
     measurement::run(
-        RunSpec { plan, ..prepared.run_spec(None, RunExtent::WholePlan, ClientStart::here()) },
+        RunSpec { plan, ..prepared.run_spec(None, RunExtent::WholePlan, clients) },
         watch,
         context,
     )
 }
 
-/// Looks at the folder, connects to its server and plans the check of it.
+/// Looks at the folder, connects to its server and plans the check of it by `clients` clients.
 fn prepare(
     run: &FolderRun,
     output: &OutputArguments,
+    clients: u32,
     watch: &Watch,
     console: Option<&Console>,
 ) -> Result<PreparedCheck, CommandFailure> {
@@ -137,7 +163,7 @@ fn prepare(
         fail_if: Vec::new(),
         output: output.clone(),
     };
-    check::prepare(&arguments, 1, watch, console)
+    check::prepare(&arguments, clients, watch, console)
 }
 
 /// Fails where `dir` is no folder, nor a server on which `request` can be run.

@@ -14,12 +14,19 @@ pub(super) struct FolderMachine<'a> {
     prepared: &'a PreparedCheck,
     targets: &'a [Target],
     clock_resolution_ns: u64,
+    /// Clients of a load that does not say how many: one on each host, or the ranks of a job.
+    usual_clients: u32,
 }
 
 impl<'a> FolderMachine<'a> {
     /// What was `prepared`, with the folders of the files.
-    pub(super) fn new(prepared: &'a PreparedCheck, targets: &'a [Target], clock_resolution_ns: u64) -> Self {
-        Self { prepared, targets, clock_resolution_ns }
+    pub(super) fn new(
+        prepared: &'a PreparedCheck,
+        targets: &'a [Target],
+        clock_resolution_ns: u64,
+        usual_clients: u32,
+    ) -> Self {
+        Self { prepared, targets, clock_resolution_ns, usual_clients }
     }
 
     /// The room of every folder; none where that of any is not known.
@@ -67,7 +74,7 @@ impl SuiteMachine for FolderMachine<'_> {
     }
 
     fn usual_clients(&self) -> u32 {
-        crate::ranks::usual_clients()
+        self.usual_clients
     }
 
     fn ranks_of_host(&self, clients: u32) -> Option<u32> {

@@ -4,6 +4,7 @@
 //! way to start a run on a folder, the runs of a script, and a run on endpoints.
 
 mod folder;
+mod hosts;
 mod machine;
 mod no_folder;
 mod nodes;
@@ -30,9 +31,15 @@ pub(crate) fn run(
     let context = OutputContext { output: &choice.output, command, console };
     let watch = Watch::start(console)?;
     match choice.suite.parse(&choice.typed, &user::is_current).map_err(refused)? {
-        SuiteStart::Folder(run) => folder::run(run, &watch, context),
+        SuiteStart::Folder(mut run) => {
+            let hosts = hosts::of_folder(&mut run, &choice.hosts)?;
+            folder::run(run, hosts, &watch, context)
+        }
         SuiteStart::Script(arguments) => script::run(&arguments, watch, context),
-        SuiteStart::Nodes(run) => nodes::run(*run, &watch, context),
+        SuiteStart::Nodes(mut run) => {
+            let hosts = hosts::of_nodes(&mut run, &choice.hosts)?;
+            nodes::run(*run, hosts, &watch, context)
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::refused;
 use super::serving::Nodes;
 use crate::exit::{CommandFailure, Exit};
-use crate::hosts::ClientStart;
+use crate::hosts::{ClientStart, NamedHosts};
 use crate::measurement::{self, OutputContext, PathFound, Watch, random_u64};
 use crate::run::facts_of;
 use crate::run::sites::{Consent, Sites};
@@ -13,12 +13,13 @@ use narrows_suites::Suite;
 use narrows_suites::jovian::{NodesRun, PreparedNodes, Studies};
 use std::os::unix::fs::MetadataExt;
 
-/// Runs what was typed and prints its output.
+/// Runs what was typed with clients on `hosts`, and prints its output.
 ///
 /// # Errors
 /// When it cannot be run, or nothing was measured.
 pub(super) fn run(
     mut run: NodesRun,
+    hosts: NamedHosts,
     watch: &Watch,
     context: OutputContext<'_>,
 ) -> Result<Exit, CommandFailure> {
@@ -28,6 +29,11 @@ pub(super) fn run(
     let token = nodes.as_ref().map(|nodes| nodes.token.clone()).or(given);
     let studies = Studies::new(&run.request).map_err(refused)?;
     let launchers = run.launchers().map_err(refused)?;
+    let clients = if hosts.are_named() {
+        hosts.connect(context.output, &studies.targets(), &watch.clock)?
+    } else {
+        ClientStart::Here(launchers)
+    };
     let sites = Sites::examine(
         &studies.targets(),
         token.as_deref(),
@@ -44,7 +50,7 @@ pub(super) fn run(
         context.print_plan(&plan)?;
         return Ok(Exit::Done);
     }
-    let finished = sites.run(plan, token, ClientStart::Here(launchers), watch, context)?;
+    let finished = sites.run(plan, token, clients, watch, context)?;
     drop(nodes);
     measurement::conclude(finished, context)
 }

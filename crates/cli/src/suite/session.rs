@@ -3,6 +3,7 @@
 use super::folder;
 use crate::args::OutputArguments;
 use crate::exit::{CommandFailure, Exit};
+use crate::hosts::NamedHosts;
 use crate::measurement::{self, OutputContext, Watch};
 use narrows_model::costs::PlanCosts;
 use narrows_model::{Summary, printable};
@@ -149,12 +150,14 @@ impl<'a> ScriptRunner<'a> {
         let context = OutputContext { output: &output, ..self.context };
         let mut report_file = self.report_file(run)?;
         let typed = self.arguments.on_folder(run);
-        folder::run_into(typed, &self.watch.again(), context, &mut |summary, text| match &mut report_file {
-            Some((path, file)) => self.split(summary, path, file),
-            None => self.print(
-                &native_output(summary)
-                    .map_or_else(|| text.to_owned(), |printed| printed.phases + &printed.report),
-            ),
+        folder::run_into(typed, NamedHosts::none(), &self.watch.again(), context, &mut |summary, text| {
+            match &mut report_file {
+                Some((path, file)) => self.split(summary, path, file),
+                None => self.print(
+                    &native_output(summary)
+                        .map_or_else(|| text.to_owned(), |printed| printed.phases + &printed.report),
+                ),
+            }
         })
     }
 

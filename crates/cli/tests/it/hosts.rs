@@ -1,42 +1,14 @@
 //! `--hosts`: clients started by a remote shell, here one that runs the command on this machine; hosts that cannot be used,
 //! and hosts that are lost.
 
+use crate::support::remote_shell::{ON_TWO, SHELL, WITHOUT_B, hosts_of, of_record, write_shell};
 use crate::support::running::{Running, TWO_CELLS_OF_TWO_CLIENTS, wait_for_phases, waited};
 use crate::support::{Seen, Surroundings, run, strangers_folder};
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-
-/// A remote shell as ssh is one: the host, then words that a shell interprets. Every call is listed; the process keeps the
-/// name of its host.
-const SHELL: &str =
-    "#!/bin/sh\nexport HOST_OF_TEST=$1\nshift\necho \"$HOST_OF_TEST: $*\" >>calls\nexec sh -c \"exec $*\"\n";
-
-/// The same, but no host named `b` can be reached.
-const WITHOUT_B: &str = "#!/bin/sh\n[ \"$1\" = b ] && { echo 'ssh: cannot resolve b' >&2; exit 255; }\nshift\nexec sh -c \"exec $*\"\n";
-
-fn write_shell(folder: &Path, text: &str) {
-    let path = folder.join("shell");
-    fs::write(&path, text).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-}
-
-/// Words that put the clients on hosts a and b.
-const ON_TWO: [&str; 4] = ["--hosts", "a,b", "--remote-shell", "./shell"];
-
-fn of_record(folder: &Path, name: &str) -> Value {
-    let text = fs::read_to_string(folder.join("record").join(name)).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
-
-/// The hosts of the clients of a cell in the summary, in the order of the clients.
-fn hosts_of(cell: &Value) -> Vec<String> {
-    let clients = cell["per_client"].as_array().unwrap();
-    clients.iter().map(|client| client["host"].as_str().unwrap().to_owned()).collect()
-}
 
 fn scale(folder: &Path, words: &[&str]) -> Seen {
     let short =
@@ -151,7 +123,7 @@ fn what_is_no_list_of_hosts_is_refused_before_anything_is_made() {
     refused(&["--remote-program", "/opt/narrows"], &["--hosts"]);
     let seen = run(folder.path(), &["check", "target", "--server", "self", "--hosts", "a"]);
     seen.assert_said(2, &["--server self", "narrows serve"]).assert_no_result();
-    let seen = run(folder.path(), &["suite", "bonnie", "-d", "target", "--hosts", "a"]);
+    let seen = run(folder.path(), &["suite", "postmark", "target", "--hosts", "a"]);
     assert_eq!(seen.code, Some(2), "{seen:?}");
     before.assert_same(folder.path());
 }

@@ -47,6 +47,7 @@ mod stopped_peers;
 mod stripes;
 mod studies;
 mod suite_bonnie;
+mod suite_hosts;
 mod suite_io500;
 mod suite_ioperf;
 mod suite_iozone;

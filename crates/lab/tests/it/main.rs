@@ -42,6 +42,7 @@ mod robust_silent;
 mod s3;
 mod s3_others;
 mod slurm;
+mod suite_hosts;
 mod suite_jovian;
 mod support;
 mod verdict_beside;

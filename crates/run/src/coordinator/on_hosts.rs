@@ -46,6 +46,7 @@ impl HostCoordinator {
         let folders =
             if host.shares_machine { OwnPlaceFacts::of_target(assignment.target()) } else { Vec::new() };
         let assignment = with_whole_paths(assignment, self.hosts.folder());
+        let assignment = if host.shares_machine { assignment } else { elsewhere(assignment) };
         let order = ClientStartOrder {
             assignment: Assignment { brings_cache: !host.shares_machine, ..assignment },
             folders: folders.into_iter().map(|facts| facts.below(self.hosts.folder())).collect(),
@@ -95,6 +96,17 @@ impl HostCoordinator {
     }
 }
 
+/// `assignment` of a client on another machine: of files it opens its own alone, because what its file system remembers of
+/// those of other clients may be out of date, and be taken for files that were truncated.
+fn elsewhere(assignment: Assignment) -> Assignment {
+    let workload = &assignment.cell.workload;
+    let opens_others = workload.verify || workload.objects.is_some();
+    if opens_others || !matches!(assignment.target(), Target::File { .. }) {
+        return assignment;
+    }
+    assignment.with_own_object_alone()
+}
+
 /// `assignment` with paths that are the same wherever its process starts.
 fn with_whole_paths(assignment: &Assignment, folder: &Path) -> Assignment {
     let cell = &assignment.cell;
@@ -120,6 +132,20 @@ fn whole_path(target: &Target, folder: &Path) -> Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows_model::{Cut, Nanos, Stop, Workload};
+
+    #[test]
+    fn a_client_elsewhere_opens_its_own_file_alone_unless_it_reads_those_of_others() {
+        let assignment = |target: &str, verify| {
+            let workload = Workload { clients: 3, verify, ..Workload::default() };
+            let stop = Stop { warm_up_ns: Nanos(0), measure_ns: Nanos(1), bytes_max: None, ops_max: None };
+            Assignment::plain(Cell::new(Cut::Path, target.parse().unwrap(), workload, stop), 1)
+        };
+        let opened = |target: &str, verify| elsewhere(assignment(target, verify)).objects;
+        assert_eq!(opened("/srv/data", false), ["data-1"]);
+        assert_eq!(opened("/srv/data", true), ["data-0", "data-1", "data-2"]);
+        assert_eq!(opened("tcp://a:7300/disk", false).len(), 3);
+    }
 
     #[test]
     fn paths_are_whole_wherever_the_process_starts() {

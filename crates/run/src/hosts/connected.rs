@@ -8,7 +8,7 @@ use crate::stop::StopFlag;
 use narrows_engines::Clock;
 use narrows_model::Nanos;
 use narrows_model::client_host::ClientHostFacts;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -133,6 +133,32 @@ impl ClientHosts {
         &self.facts
     }
 
+    /// Checks that each host has all of `folders`, which this machine has.
+    ///
+    /// # Errors
+    /// What is missing where, once for each host; hosts that do not answer any more.
+    pub fn check_folders(
+        &self,
+        folders: &[PathBuf],
+        clock: &dyn Clock,
+        stop: &StopFlag,
+    ) -> Result<(), Vec<HostProblem>> {
+        let whole: Vec<PathBuf> = folders.iter().map(|folder| self.folder.join(folder)).collect();
+        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let problems = connections.iter_mut().filter_map(|connection| {
+            let name = connection.launcher().name.clone();
+            match connection.missing(&whole, clock, stop) {
+                Ok(missing) => missing.first().map(|folder| unusable(&name, &missing_words(folder))),
+                Err(RunError::Stopped) => None,
+                Err(error) => {
+                    Some(HostProblem { kind: HostProblemKind::Unusable, message: error.to_string() })
+                }
+            }
+        });
+        let problems: Vec<HostProblem> = problems.collect();
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+
     /// How many there are, at least one.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -146,7 +172,7 @@ impl ClientHosts {
     }
 
     /// Where relative paths of targets begin.
-    pub(crate) fn folder(&self) -> &std::path::Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
@@ -200,6 +226,15 @@ fn read_comparable(
     let first = read()?;
     let clock = if clock_problem(first).is_some() { read()? } else { first };
     Ok(clock_problem(clock).map_or(Ok(clock), Err))
+}
+
+/// That a host does not have a folder, as a phrase behind its name.
+fn missing_words(folder: &Path) -> String {
+    format!(
+        "does not have the folder {}, which this machine has; with --hosts it has to be on a file system that each host has \
+         mounted at the same path",
+        folder.display()
+    )
 }
 
 fn unusable(name: &str, problem: &str) -> HostProblem {

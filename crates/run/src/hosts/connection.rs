@@ -12,6 +12,7 @@ use narrows_engines::Clock;
 use narrows_model::Nanos;
 use narrows_sys::process::{StopSignal, die_with_parent, stop_child, wait_within};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -153,13 +154,46 @@ impl HostConnection {
     }
 
     fn round_trip(&mut self, clock: &dyn Clock, stop: &StopFlag) -> Result<RoundTrip, RunError> {
+        let asked = Nanos(clock.now().0);
+        let read = self.ask(&ToClient::ReadClock, clock, stop, |message| match message {
+            FromClient::Clock { at_ns, .. } => Some(Nanos(at_ns)),
+            _ => None,
+        })?;
+        Ok(RoundTrip { asked, read, answered: Nanos(clock.now().0) })
+    }
+
+    /// Those of `folders` that are not there.
+    ///
+    /// # Errors
+    /// When the host does not answer any more, or a stop is asked for.
+    pub(super) fn missing(
+        &mut self,
+        folders: &[PathBuf],
+        clock: &dyn Clock,
+        stop: &StopFlag,
+    ) -> Result<Vec<PathBuf>, RunError> {
+        self.ask(&ToClient::FindFolders(folders.to_vec()), clock, stop, |message| match message {
+            FromClient::Missing(folders) => Some(folders),
+            _ => None,
+        })
+    }
+
+    /// The first answer to `question` that `wanted` takes.
+    fn ask<T>(
+        &mut self,
+        question: &ToClient,
+        clock: &dyn Clock,
+        stop: &StopFlag,
+        wanted: impl Fn(FromClient) -> Option<T>,
+    ) -> Result<T, RunError> {
         let asked_ns = clock.now().0;
-        self.send(&ToClient::ReadClock);
+        self.send(question);
         loop {
             match self.inbox.recv_timeout(SLICE) {
-                Ok(Ok(FromClient::Clock { at_ns, .. })) => {
-                    let answered = Nanos(clock.now().0);
-                    return Ok(RoundTrip { asked: Nanos(asked_ns), read: Nanos(at_ns), answered });
+                Ok(Ok(message)) => {
+                    if let Some(answer) = wanted(message) {
+                        return Ok(answer);
+                    }
                 }
                 Ok(Err(problem)) => return Err(self.lost(format!("was lost: {problem}"))),
                 Err(_) if stop.is_now() => return Err(RunError::Stopped),
@@ -171,7 +205,7 @@ impl HostConnection {
                     let seconds = ANSWER_NS_MAX / 1_000_000_000;
                     return Err(self.lost(format!("does not answer: no message from it for {seconds} s")));
                 }
-                Ok(Ok(_)) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }

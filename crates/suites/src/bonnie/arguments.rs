@@ -5,6 +5,7 @@ use super::problems::{FILE_MIB_MAX, RUNS_MAX};
 use super::request::{CHAR_MIB, Edition, Request};
 use super::typed::{self, SizeWord};
 use crate::arguments::{CutArguments, one_of};
+use crate::client_hosts::SuiteHosts;
 use crate::folder::FolderRun;
 use crate::suite::IsUser;
 use clap::Args;
@@ -61,11 +62,11 @@ pub struct Arguments {
     /// Only CSV on stdout; the tables are printed on stderr
     #[arg(short = 'q')]
     pub(super) csv_alone: bool,
-    /// Processes on this machine that start each phase together, each with its own file and a line of CSV; the default
-    /// is 1
+    /// Processes on this machine (with --hosts on each host) that start each phase together, each with its own file and a
+    /// line of CSV; the default is 1
     #[arg(short = 'p', value_name = "N", allow_hyphen_values = true)]
     pub(super) processes: Option<i64>,
-    /// Start each phase together, which the processes of -p always do
+    /// Start each phase together, which the processes of -p and of --hosts always do
     #[arg(short = 'y', value_name = "s", num_args = 0..=1, default_missing_value = "s")]
     pub(super) together: Option<String>,
     /// User to run as, which must be the one that runs narrows
@@ -124,6 +125,7 @@ impl Arguments {
             processes: self.processes.map_or(1, |count| u32::try_from(count).unwrap_or(u32::MAX)),
             name: self.name.clone(),
             csv_alone: self.csv_alone,
+            hosts: SuiteHosts::default(),
             ram_mib: self.ram,
             has_cuts: !self.cuts.no_verdict,
             memory: None,

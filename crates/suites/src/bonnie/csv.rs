@@ -66,7 +66,7 @@ fn or_empty(value: u64) -> String {
 /// The fields of a line with the machine, the size and all figures; the others are empty.
 fn filled(layout: &CsvLayout, row: &BonnieRow, request: &Request, file_bytes: String) -> Vec<String> {
     let mut fields = vec![String::new(); layout.field_count];
-    request.name().clone_into(&mut fields[layout.name]);
+    fields[layout.name] = request.row_name(row.process);
     fields[layout.size_index] = file_bytes;
     for (start, first) in [(layout.data, 0), (layout.names, DATA_PHASES)] {
         put(&mut fields, start, figures(row, first, request.edition));

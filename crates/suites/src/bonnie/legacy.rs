@@ -2,6 +2,7 @@
 
 use super::MIB;
 use super::request::{BonnieFiles, Edition, Request};
+use crate::client_hosts::SuiteHosts;
 use narrows_model::Bytes;
 use narrows_model::plan::SuiteSource;
 use narrows_model::units::saturate_u32;
@@ -29,6 +30,7 @@ pub(super) fn request(options: &SuiteSource) -> Option<Request> {
         processes: saturate_u32(number("processes")?),
         name: Some(text("name")?),
         csv_alone: text("output")? == "csv",
+        hosts: SuiteHosts::default(),
         ram_mib: None,
         has_cuts: options.has_cuts(),
         memory: number("memory_bytes").map(Bytes),

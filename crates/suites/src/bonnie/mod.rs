@@ -2,8 +2,7 @@
 //! made, looked at and deleted.
 //!
 //! `typed` reads the values of its letters, `plan` makes its phases, `text` and `csv` are its native output.
-//! Deliberately absent: links in place of files, copies of the program on other machines, and starting anything, which is
-//! the command's.
+//! Deliberately absent: links in place of files, and starting anything, here or on other machines, which is the command's.
 
 mod arguments;
 mod csv;
@@ -29,6 +28,7 @@ pub(crate) use import::IMPORTER;
 pub use request::{BonnieFiles, Edition, Request};
 
 use crate::SuiteStart;
+use crate::client_hosts::SuiteHosts;
 use crate::folder::{ObjectSupport, OnFolder, PreparedFolder, SuiteMachine};
 use crate::machine_name;
 use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, to_source};
@@ -44,7 +44,8 @@ pub const ENTRY: SuiteEntry = SuiteEntry::new::<Request>(
     NAME,
     "bonnie++: a file by characters and blocks, rewritten, random seeks; then many files created, stat and deleted",
     "bonnie++ by Russell Coker, versions 1.03 and 2.00; its phases of data by Tim Bray",
-);
+)
+.with_hosts();
 
 impl Suite for Request {
     type Arguments = Arguments;
@@ -92,6 +93,10 @@ impl OnFolder for Request {
             "the phases of data are calls on an open file, and a server is called for whole files; give -s 0, which \
              leaves them out, or mount it and give the mount point",
         )
+    }
+
+    fn on_hosts(&mut self, hosts: &SuiteHosts) -> Result<(), Vec<Problem>> {
+        self.set_hosts(hosts)
     }
 
     fn learn(&mut self, machine: &dyn SuiteMachine) {

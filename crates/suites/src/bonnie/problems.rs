@@ -64,7 +64,11 @@ impl Request {
                 "-p",
                 u64::from(self.processes),
                 1..=processes,
-                "it starts that many processes on this machine",
+                if self.hosts.is_empty() {
+                    "it starts that many processes on this machine"
+                } else {
+                    "it starts that many processes on all hosts together; give fewer on each"
+                },
             ),
             outside("-r", self.ram_mib.unwrap_or(0), 0..=FILE_MIB_MAX, "it is in MiB; 0 allows any size"),
             outside(

@@ -4,8 +4,9 @@
 use super::figures::{BonnieRow, rows};
 use super::request::Request;
 use super::{BonniePhase, PHASES, PhaseAction, text};
+use crate::host_rates::{HostLoad, LinkCeiling, data_rate};
 use narrows_analysis::BUSY_RATIO;
-use narrows_model::quantity::{amount, seconds};
+use narrows_model::quantity::{amount, op_rate, seconds};
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Op, Summary};
 
@@ -18,7 +19,43 @@ const REWRITE_RATIO: std::ops::RangeInclusive<f64> = 0.75..=1.25;
 pub(super) fn reading(request: &Request, summary: &Summary) -> Vec<String> {
     let rows = rows(summary, request);
     let tables = request.csv_alone.then(|| text::tables(&rows, request));
-    tables.into_iter().chain(sentences(&rows, request)).collect()
+    let link = LinkCeiling::new(None, &summary.segments);
+    tables.into_iter().chain(sentences(&rows, request)).chain(of_hosts(&rows, request, link)).collect()
+}
+
+/// The sentences on what processes on several hosts reached together, phase by phase, of the first run.
+fn of_hosts(rows: &[BonnieRow], request: &Request, link: Option<LinkCeiling>) -> Vec<String> {
+    if request.hosts.is_empty() {
+        return Vec::new();
+    }
+    let of_phase = |phase: &BonniePhase| {
+        let run = rows.first()?.run;
+        let of_run = rows.iter().filter(|row| row.run == run);
+        let measured: Vec<(String, f64, f64)> = of_run
+            .filter_map(|row| {
+                let measured = row.phase(phase.name)?;
+                Some((request.row_name(row.process), measured.rate()?, measured.cpu_percent()?))
+            })
+            .collect();
+        let rates: Vec<f64> = measured.iter().map(|(_, rate, _)| *rate).collect();
+        let (least, _) = bounds(&rates)?;
+        let names: Vec<String> = measured.iter().map(|(name, ..)| name.clone()).collect();
+        let cpu: f64 = measured.iter().map(|(_, _, cpu)| cpu).sum();
+        let load = HostLoad {
+            test: phase.name,
+            names: &names,
+            rates: &rates,
+            // All do the same, so that the slowest takes longest.
+            over_longest: least * rates.len() as f64,
+            alone: None,
+            cpu_percent: ratio(cpu, rates.len() as f64),
+            // A rewritten block passes the link twice.
+            link: link.filter(|_| phase.action.moves_data() && phase.action != PhaseAction::Rewrite),
+            shown: if phase.action.moves_data() { data_rate } else { op_rate },
+        };
+        Some(load.sentences())
+    };
+    PHASES.iter().filter_map(of_phase).flatten().collect()
 }
 
 /// The sentences on `rows`.
@@ -43,10 +80,11 @@ pub(super) fn sentences(rows: &[BonnieRow], request: &Request) -> Vec<String> {
 fn in_memory(request: &Request) -> Option<String> {
     let memory =
         request.memory.filter(|memory| request.file_bytes().0 > 0 && request.file_bytes() < *memory)?;
+    let owner = if request.hosts.is_empty() { "this machine's" } else { "its host's" };
     (!request.direct).then(|| {
         format!(
             "{} per file is less than the {} of memory: data is read shortly after it was written, and may come from \
-             this machine's page cache",
+             {owner} page cache",
             amount(request.file_bytes()),
             amount(memory)
         )
@@ -188,6 +226,7 @@ mod tests {
     use super::super::request::Edition;
     use super::super::testing::{of_edition, published, row};
     use super::*;
+    use crate::client_hosts::SuiteHosts;
 
     fn said(rows: &[BonnieRow], request: &Request) -> String {
         sentences(rows, request).join("\n")
@@ -244,6 +283,49 @@ mod tests {
         assert!(said(&[row.clone()], &of_edition(Edition::V1_03)).contains("cost more than each alone"));
         row.phases[2] = rewrite(100_000.0);
         assert!(said(&[row], &of_edition(Edition::V1_03)).contains("served from memory"));
+    }
+
+    #[test]
+    fn hosts_have_rows_of_their_own_and_a_straggler_is_named() {
+        let hosts = SuiteHosts::new(&["a".to_owned(), "b".to_owned(), "c".to_owned()]);
+        let asked = Request { processes: 3, hosts, ..of_edition(Edition::V1_03) };
+        let mut rows = [1, 2, 3].map(|process| BonnieRow { process, ..published() });
+        rows[2].phases[4].as_mut().unwrap().elapsed_s *= 3.0;
+        let text = of_hosts(&rows, &asked, None).join("\n");
+        assert_eq!(text, "get_block: stragglers, with half of the median of 62.5 MiB/s or less: c");
+        let link = LinkCeiling { kb_per_s: 150_000.0, is_given: false };
+        let text = of_hosts(&rows, &asked, Some(link)).join("\n");
+        assert!(
+            text.contains("network saturated: put_block: 3 clients reach 145 MiB/s together, 99 % of"),
+            "{text}"
+        );
+        assert!(!text.contains("rewrite:") && !text.contains("saturated: seeks"), "{text}");
+        assert!(
+            of_hosts(&rows, &Request { hosts: SuiteHosts::default(), ..asked.clone() }, Some(link))
+                .is_empty()
+        );
+        let printed = text::tables(&rows, &asked);
+        for name in ["a ", "b ", "c "] {
+            assert!(printed.lines().any(|line| line.starts_with(name)), "{printed}");
+        }
+    }
+
+    #[test]
+    fn a_name_for_all_is_refused_on_hosts_and_processes_are_those_of_each_host() {
+        let hosts = SuiteHosts::new(&["a".to_owned(), "b".to_owned()]);
+        let mut asked = of_edition(Edition::V1_03);
+        let said = crate::testing::messages(&asked.set_hosts(&hosts).unwrap_err());
+        assert!(said.starts_with("-m: found fs2, with --hosts; allowed: no name"), "{said}");
+        let mut asked = Request { processes: 3, name: None, ..of_edition(Edition::V1_03) };
+        asked.set_hosts(&hosts).unwrap();
+        assert_eq!(
+            (asked.processes, asked.row_name(1), asked.row_name(4)),
+            (6, "a.1".to_owned(), "b.2".to_owned())
+        );
+        let mut many = Request { processes: 200, name: None, ..of_edition(Edition::V1_03) };
+        assert!(
+            crate::testing::messages(&many.set_hosts(&hosts).unwrap_err()).contains("on all hosts together")
+        );
     }
 
     #[test]

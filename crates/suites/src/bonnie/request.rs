@@ -3,8 +3,10 @@
 //! Not here: what can be wrong with it, which is `problems`.
 
 use super::MIB;
+use crate::client_hosts::SuiteHosts;
 use crate::machine_name;
 use narrows_model::Bytes;
+use narrows_study::Problem;
 use serde::{Deserialize, Serialize};
 
 /// Thousands of 1024 files where none are given.
@@ -111,6 +113,9 @@ pub struct Request {
     pub csv_alone: bool,
     /// MiB of memory that count; `None` is the machine's, and 0 lets any size pass.
     pub ram_mib: Option<u64>,
+    /// Hosts that the processes run on, in turn; none for this machine.
+    #[serde(default, skip_serializing_if = "SuiteHosts::is_empty")]
+    pub hosts: SuiteHosts,
     /// Whether cuts of the path are measured beside the phases.
     pub has_cuts: bool,
     /// Memory of this machine, where known.
@@ -123,6 +128,28 @@ impl Request {
     /// The machine's name in the output.
     pub(super) fn name(&self) -> &str {
         self.name.as_deref().unwrap_or(machine_name::NAMELESS)
+    }
+
+    /// Has the processes run on `hosts`: so many as were asked for on each. Rows have the names of the hosts.
+    ///
+    /// # Errors
+    /// A name for all of them, and more processes than there can be.
+    pub(super) fn set_hosts(&mut self, hosts: &SuiteHosts) -> Result<(), Vec<Problem>> {
+        self.hosts = hosts.clone();
+        self.processes = self.processes.saturating_mul(hosts.count());
+        let mut problems = self.typed_problems();
+        if let Some(name) = &self.name {
+            let hint = "each process has a row with the name of its host: omit -m";
+            problems.push(Problem::new("-m", format!("{name}, with --hosts"), "no name", hint));
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+
+    /// The name in the row of a process, from 1.
+    pub(super) fn row_name(&self, process: u64) -> String {
+        let clients = self.hosts.client_names(self.processes as usize);
+        let index = usize::try_from(process).unwrap_or(usize::MAX).checked_sub(1);
+        index.and_then(|index| clients.get(index).cloned()).unwrap_or_else(|| self.name().to_owned())
     }
 
     /// The memory that a file's size is compared with, in MiB; `None` where it is unknown or 0.

@@ -3,6 +3,7 @@
 use super::PHASES;
 use super::figures::{BonnieMeasurement, BonnieRow};
 use super::request::{BonnieFiles, CHAR_MIB, Edition, Request};
+use crate::client_hosts::SuiteHosts;
 use crate::suite::Suite;
 use narrows_model::{Bytes, Plan};
 
@@ -22,6 +23,7 @@ pub(super) fn request() -> Request {
         processes: 1,
         name: Some("fs2".to_owned()),
         csv_alone: false,
+        hosts: SuiteHosts::default(),
         ram_mib: None,
         has_cuts: true,
         memory: Some(Bytes(256 << 20)),

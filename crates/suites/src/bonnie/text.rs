@@ -64,7 +64,7 @@ fn data(out: &mut String, row: &BonnieRow, request: &Request) {
     let _ = writeln!(out, "{title:<HEAD$}{}", columns.concat());
     let size = size(request);
     let room = HEAD.saturating_sub(size.len() + 1);
-    let name: String = request.name().chars().take(room).collect();
+    let name: String = request.row_name(row.process).chars().take(room).collect();
     let _ = writeln!(out, "{name:<room$} {size}{}", figures(row, 0, request));
     latencies(out, row, 0, request);
 }
@@ -93,7 +93,7 @@ fn names(out: &mut String, row: &BonnieRow, request: &Request) {
     } else {
         let _ = writeln!(out, "{:HEAD$} {}", "", FILE_HEADS[0]);
     }
-    let name = if is_headed { request.name() } else { "" };
+    let name = if is_headed { request.row_name(row.process) } else { String::new() };
     let name: String = name.chars().take(HEAD).collect();
     let _ = writeln!(out, "{name:<HEAD$} {}", FILE_HEADS[1]);
     let title = match (request.files.max.0, request.files.min.0) {

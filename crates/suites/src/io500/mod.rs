@@ -36,7 +36,8 @@ pub const ENTRY: SuiteEntry = SuiteEntry::new::<Request>(
     "io500: the phases of IO500 (IOR and mdtest easy and hard, find) by several processes or MPI ranks, with its score; no \
      submission",
     "IO500 by Kunkel, Lofstead, Bent and Markomanolis, phases and score as in its versions since SC20",
-);
+)
+.with_hosts();
 
 /// Blocks of cuts are whole pages, which direct access needs too.
 const CUT_BLOCK_STEP: u64 = 4096;

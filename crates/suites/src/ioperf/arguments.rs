@@ -5,8 +5,11 @@ use super::request::{
     Request, RowKind,
 };
 use crate::arguments::{CutArguments, one_of};
+use crate::client_hosts::SuiteHosts;
 use crate::folder::FolderRun;
 use clap::Args;
+use narrows_model::BytesPerSec;
+use narrows_model::quantity::parse_rate;
 use narrows_model::typed::whole;
 use narrows_study::Problem;
 use std::path::PathBuf;
@@ -26,12 +29,12 @@ pub struct Arguments {
     /// Repetitions of each test; its figures are all bytes over all the time
     #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, PASSES_MAX))]
     pub(super) passes: u32,
-    /// Processes of the row NPV, which start each test together, each with its own file
+    /// Processes of the row NPV, which start each test together, each with its own file; with --hosts on each host
     #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, PROCESSES_MAX))]
     pub(super) processes: u32,
     /// Rows to measure: a plain run, one process below the driver, --processes of them; the default is run, and all
     /// three
-    /// from 2 processes on
+    /// from 2 processes on; with --hosts 1PV, on the first host, and NPV
     #[arg(long, value_name = "run,1PV,NPV", value_delimiter = ',', value_parser = one_of(&RowKind::ALL, RowKind::name), ignore_case = true)]
     pub(super) rows: Vec<RowKind>,
     /// Call after every I/O that writes: each fwrite, and each --buffer KB of putc
@@ -43,11 +46,20 @@ pub struct Arguments {
     /// Print the table as CSV, with the same figures
     #[arg(long)]
     pub(super) csv: bool,
+    /// Rate of the link that all hosts share, such as 1Gbit/s, for the column network-saturated; without it that column has
+    /// what --server HOST:PORT measures
+    #[arg(long, value_name = "RATE", value_parser = link)]
+    pub(super) link: Option<BytesPerSec>,
     #[command(flatten)]
     pub(super) cuts: CutArguments,
     /// Seed of all random choices; the default is a new one, which is recorded
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
+}
+
+/// Reads the rate of a link.
+fn link(text: &str) -> Result<BytesPerSec, String> {
+    parse_rate(text).ok_or_else(|| format!("`{text}` is not a rate, such as 100Mbit/s or 12MB/s"))
 }
 
 impl Arguments {
@@ -76,6 +88,9 @@ impl Arguments {
             flush: self.flush,
             tag: self.tag.clone(),
             csv: self.csv,
+            hosts: SuiteHosts::default(),
+            has_rows: !self.rows.is_empty(),
+            link: self.link,
             has_cuts: !self.cuts.no_verdict,
             memory: None,
             free: None,

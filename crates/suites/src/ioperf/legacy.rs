@@ -1,6 +1,7 @@
 //! Requests of records that have them as words and numbers.
 
 use super::request::{FlushCall, Request, RowKind};
+use crate::client_hosts::SuiteHosts;
 use narrows_model::Bytes;
 use narrows_model::plan::SuiteSource;
 use narrows_model::units::saturate_u32;
@@ -17,6 +18,9 @@ pub(super) fn request(options: &SuiteSource) -> Option<Request> {
         flush: FlushCall::named(&text("flush")?)?,
         tag: Some(text("tag")?),
         csv: text("output")? == "csv",
+        hosts: SuiteHosts::default(),
+        has_rows: true,
+        link: None,
         has_cuts: options.has_cuts(),
         memory: number("memory_bytes").map(Bytes),
         free: None,

@@ -1,10 +1,11 @@
 //! IOPerf (STAR at the RHIC Computing Facility, 2002): five tests of C's standard I/O on one file, and what CPU they cost.
 //!
 //! Block `fwrite` makes the file and block `fread` reads it; character `putc` makes it anew and `getc` reads it; then 20
-//! bytes are read at random places. Deliberately absent: starting processes and servers, which is the command's, and
-//! clients on other machines.
+//! bytes are read at random places. Deliberately absent: starting processes, here and on other machines, and servers, which
+//! is the command's.
 
 mod arguments;
+mod expected;
 mod figures;
 mod import;
 mod legacy;
@@ -22,6 +23,7 @@ pub(crate) use import::IMPORTER;
 pub use request::{FlushCall, Request, RowKind};
 
 use crate::SuiteStart;
+use crate::client_hosts::SuiteHosts;
 use crate::folder::{OnFolder, PreparedFolder, SuiteMachine};
 use crate::machine_name;
 use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, to_source};
@@ -38,7 +40,8 @@ pub const ENTRY: SuiteEntry = SuiteEntry::new::<Request>(
     NAME,
     "IOPerf: fwrite, fread, putc, getc and random seeks through C's standard I/O, one process and several",
     "IOPerf, STAR at the RHIC Computing Facility, 2002",
-);
+)
+.with_hosts();
 
 impl Suite for Request {
     type Arguments = Arguments;
@@ -65,17 +68,29 @@ impl Suite for Request {
     }
 
     fn native(&self, summary: &Summary) -> String {
-        native::native(self, summary)
+        let table = native::native(self, summary);
+        if self.csv || (self.hosts.is_empty() && self.link.is_none()) {
+            return table;
+        }
+        table + &expected::table(&figures::rows(summary, self), self, self.link_ceiling(summary))
     }
 
     fn reading(&self, summary: &Summary) -> Vec<String> {
-        reading::sentences(&figures::rows(summary, self), self)
+        let rows = figures::rows(summary, self);
+        let link = self.link_ceiling(summary);
+        let mut all = reading::sentences(&rows, self);
+        all.extend(reading::of_hosts(&rows, self, link));
+        all
     }
 }
 
 impl OnFolder for Request {
     fn cut_block_bytes(&self) -> Bytes {
         self.buffer_bytes()
+    }
+
+    fn on_hosts(&mut self, hosts: &SuiteHosts) -> Result<(), Vec<Problem>> {
+        self.set_hosts(hosts)
     }
 
     fn learn(&mut self, machine: &dyn SuiteMachine) {

@@ -3,12 +3,13 @@
 use super::TESTS;
 use super::figures::{IoperfFigure, IoperfMeasurement, IoperfRow, rows};
 use super::request::{Request, RowKind};
+use crate::client_hosts::HostClient;
 use narrows_analysis::SHORT_RUN_S;
 use narrows_model::Summary;
 use std::fmt::Write;
 
 /// What is printed where a figure is missing.
-const MISSING: &str = "-";
+pub(super) const MISSING: &str = "-";
 /// The columns of a test, over the table and in CSV.
 pub(super) const COLUMNS: [(&str, &str); 3] =
     [("KB/sec", "kb_per_s"), ("RealKB/sec", "real_kb_per_s"), ("CPU%", "cpu_percent")];
@@ -37,15 +38,12 @@ fn lines(rows: &[IoperfRow], request: &Request) -> Vec<TableLine> {
     let mut lines: Vec<TableLine> = rows.iter().map(of_row).collect();
     let Some(many) = rows.iter().find(|row| row.kind == RowKind::Processes) else { return lines };
     let mean = of_row(many);
-    lines.push(TableLine { name: format!("<{}.*>", request.tag()), ..mean });
+    lines.push(TableLine { name: format!("<{}*>", request.name_start()), ..mean });
     let count = many.tests.iter().flatten().map(|test| test.each.len()).max().unwrap_or(0);
-    lines.extend((0..count).map(|index| {
+    lines.extend(request.clients(count).into_iter().map(|HostClient { index, name }| {
         let own =
             |test: &Option<IoperfMeasurement>| test.as_ref().and_then(|test| test.each.get(index).copied());
-        TableLine {
-            name: format!("{}.{}", request.tag(), index + 1),
-            figures: many.tests.each_ref().map(|test| own(test).unwrap_or_default()),
-        }
+        TableLine { name, figures: many.tests.each_ref().map(|test| own(test).unwrap_or_default()) }
     }));
     lines
 }
@@ -91,7 +89,7 @@ fn trim(out: &mut String) {
     out.truncate(out.trim_end_matches(' ').len());
 }
 
-fn format_figure(value: Option<f64>) -> String {
+pub(super) fn format_figure(value: Option<f64>) -> String {
     value.map_or_else(|| MISSING.to_owned(), |value| format!("{value:.2}"))
 }
 

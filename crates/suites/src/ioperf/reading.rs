@@ -4,6 +4,7 @@ use super::figures::{IoperfMeasurement, IoperfRow};
 use super::native::row_name;
 use super::request::{Request, RowKind};
 use super::{KB, TESTS};
+use crate::host_rates::{HostLoad, LinkCeiling, data_rate};
 use narrows_analysis::spread::{ClientSpread, MixtureOutcome};
 use narrows_analysis::{BUSY_RATIO, SHORT_RUN_S};
 use narrows_model::quantity::{self as text, amount};
@@ -26,19 +27,49 @@ pub(super) fn sentences(rows: &[IoperfRow], request: &Request) -> Vec<String> {
         for (index, test) in TESTS.iter().enumerate() {
             let Some(measured) = &many.tests[index] else { continue };
             all.extend(spread(test.name, measured));
-            let alone = one.and_then(|one| one.tests[index].as_ref());
+            let alone = one.filter(|_| request.hosts.is_empty()).and_then(|one| one.tests[index].as_ref());
             all.extend(alone.and_then(|alone| added(test.name, measured, alone)));
         }
     }
     all
 }
 
+/// The sentences on what several hosts reached together, test by test; none for processes of this machine.
+pub(super) fn of_hosts(rows: &[IoperfRow], request: &Request, link: Option<LinkCeiling>) -> Vec<String> {
+    let find = |kind| rows.iter().find(|row: &&IoperfRow| row.kind == kind);
+    let Some(many) = find(RowKind::Processes).filter(|_| !request.hosts.is_empty()) else {
+        return Vec::new();
+    };
+    let of_test = |(index, test): (usize, &super::IoperfTest)| {
+        let measured = many.tests[index].as_ref().filter(|measured| !measured.is_short())?;
+        let rates = measured.rates();
+        let least = rates.iter().copied().min_by(f64::total_cmp)?;
+        let alone = find(RowKind::OneProcess).and_then(|one| one.tests[index].as_ref());
+        let alone = alone.filter(|alone| !alone.is_short()).and_then(|alone| alone.figure().kb_per_s);
+        let load = HostLoad {
+            test: test.name,
+            names: &request.hosts.client_names(rates.len()),
+            rates: &rates,
+            // All do the same, so that the slowest takes longest.
+            over_longest: least * rates.len() as f64,
+            alone,
+            cpu_percent: measured.figure().cpu_percent,
+            // A seek counts 20 bytes, of which the link transfers more or nothing.
+            link: link.filter(|_| test.block.is_none()),
+            shown: data_rate,
+        };
+        Some(load.sentences())
+    };
+    TESTS.iter().enumerate().filter_map(of_test).flatten().collect()
+}
+
 fn in_memory(request: &Request) -> Option<String> {
     let file = Bytes(request.file_kb().saturating_mul(1024));
     let memory = request.memory.filter(|memory| file < *memory)?;
+    let owner = if request.hosts.is_empty() { "this machine's" } else { "its host's" };
     Some(format!(
-        "{} per file is less than the {} of memory: data is read shortly after it was written, and may come from this \
-         machine's page cache",
+        "{} per file is less than the {} of memory: data is read shortly after it was written, and may come from {owner} \
+         page cache",
         amount(file),
         amount(memory)
     ))
@@ -133,6 +164,7 @@ mod tests {
     use super::super::figures::IoperfFigure;
     use super::super::testing::{published, request_of_three, row};
     use super::*;
+    use crate::client_hosts::SuiteHosts;
 
     fn figure(rate: f64, cpu_percent: f64) -> IoperfFigure {
         IoperfFigure::from_times(40_000.0, 40_000.0 / rate, cpu_percent / 100.0 * 40_000.0 / rate)
@@ -175,6 +207,46 @@ mod tests {
         assert!(text.contains("fwrite: 10 processes write 1.00 x what one does"), "{text}");
         let scaling = row(RowKind::Processes, &[figure(8000.0, 12.0); 10]);
         assert!(!said(&[one, scaling]).contains("what one does"));
+    }
+
+    #[test]
+    fn the_47_published_hosts_are_cleared_as_writers_and_named_by_kind_as_readers() {
+        let all = published();
+        let of = |name: &str| {
+            let figures = all.iter().filter(|row| row.row.starts_with(name)).map(|row| row.figures);
+            figures.collect::<Vec<_>>()
+        };
+        let names: Vec<String> =
+            all.iter().filter(|row| row.row.starts_with("rcas6")).map(|row| row.row.clone()).collect();
+        let measured = |each: &[[IoperfFigure; 5]], test: usize| {
+            let each = each.iter().map(|figures| figures[test]).collect();
+            Some(IoperfMeasurement { each, shortest_s: Some(4.0), cut_short: false })
+        };
+        let row = |kind, each: &[[IoperfFigure; 5]]| IoperfRow {
+            kind,
+            tests: [0, 1, 2, 3, 4].map(|test| measured(each, test)),
+        };
+        let alone = all.iter().rfind(|row| row.row == "ibmtest").unwrap().figures;
+        let rows = [row(RowKind::OneProcess, &[alone]), row(RowKind::Processes, &of("rcas6"))];
+        let asked = Request { hosts: SuiteHosts::new(&names), ..request_of_three() };
+        let link = LinkCeiling { kb_per_s: 12.0 * 1024.0, is_given: true };
+        let text = of_hosts(&rows, &asked, Some(link)).join("\n");
+        // Published: the sum of rates is 1.0016 x one client, 72 % of the wire, and the clients ended far apart.
+        assert!(
+            text.contains("fwrite: 47 clients reach 4.76 MiB/s to 8.62 MiB/s together, 1.00 x what one"),
+            "{text}"
+        );
+        assert!(
+            text.contains("the clients are cleared; it is not the link, of which that is 72 %"),
+            "{text}"
+        );
+        assert!(
+            text.contains("fread: 47 clients reach") && text.contains("; 32 of them are each above"),
+            "{text}"
+        );
+        assert!(text.contains("fread: hosts of several kinds"), "{text}");
+        assert!(text.contains("rcas6002, rcas6005, rcas6007, rcas6008"), "{text}");
+        assert!(of_hosts(&rows, &request_of_three(), Some(link)).is_empty());
     }
 
     /// Rates of the 47 published hosts in one test.

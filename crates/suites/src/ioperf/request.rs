@@ -1,10 +1,12 @@
 //! What is asked of IOPerf, and all that can be wrong with it before anything is measured.
 
+use crate::client_hosts::{HostClient, SuiteHosts};
+use crate::host_rates::LinkCeiling;
 use crate::limits::outside;
 use crate::machine_name;
-use narrows_model::Bytes;
 use narrows_model::quantity::amount;
 use narrows_model::workload::StdioFlush;
+use narrows_model::{Bytes, BytesPerSec, Summary};
 use narrows_study::Problem;
 use serde::{Deserialize, Serialize};
 
@@ -116,6 +118,15 @@ pub struct Request {
     pub tag: Option<String>,
     /// Whether the native output is CSV.
     pub csv: bool,
+    /// Hosts that the processes run on, in turn; none for this machine.
+    #[serde(default, skip_serializing_if = "SuiteHosts::is_empty")]
+    pub hosts: SuiteHosts,
+    /// Whether the rows were named, and not chosen by the number of processes.
+    #[serde(skip)]
+    pub(super) has_rows: bool,
+    /// Rate of the link that all hosts share, where it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<BytesPerSec>,
     /// Whether cuts of the path are measured beside the tests.
     pub has_cuts: bool,
     /// Memory of this machine, where known.
@@ -158,6 +169,42 @@ impl Request {
         if self.rows.contains(&RowKind::Processes) { self.processes } else { 1 }
     }
 
+    /// Has the processes run on `hosts`: so many as were asked for on each, and one alone on the first.
+    ///
+    /// # Errors
+    /// Rows and processes that hosts cannot have.
+    pub(super) fn set_hosts(&mut self, hosts: &SuiteHosts) -> Result<(), Vec<Problem>> {
+        self.hosts = hosts.clone();
+        self.processes = self.processes.saturating_mul(hosts.count());
+        if !self.has_rows {
+            self.rows = vec![RowKind::OneProcess, RowKind::Processes];
+        }
+        let mut problems = self.problems();
+        if self.rows.contains(&RowKind::Run) {
+            let hint = "a process on the first host alone is 1PV; omit --rows for 1PV and NPV";
+            problems.push(Problem::new("rows", "run, with --hosts", "1PV, NPV", hint));
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+
+    /// What the names of all processes begin with.
+    pub(super) fn name_start(&self) -> String {
+        if self.hosts.is_empty() { format!("{}.", self.tag()) } else { self.hosts.common_start() }
+    }
+
+    /// The processes of [`RowKind::Processes`] in the order of their rows: by their numbers, or host by host.
+    pub(super) fn clients(&self, count: usize) -> Vec<HostClient> {
+        if !self.hosts.is_empty() {
+            return self.hosts.clients(count);
+        }
+        (0..count).map(|index| HostClient { index, name: format!("{}.{}", self.tag(), index + 1) }).collect()
+    }
+
+    /// What all hosts share at most: the link that was given, or the network as it was measured from all of them.
+    pub(super) fn link_ceiling(&self, summary: &Summary) -> Option<LinkCeiling> {
+        LinkCeiling::new(self.link, &summary.segments)
+    }
+
     /// Bytes of all files at once.
     #[must_use]
     pub fn all_bytes(&self) -> Bytes {
@@ -178,7 +225,11 @@ impl Request {
     fn numbers(&self) -> Vec<Problem> {
         let counts = FILE_BYTES_MAX / self.buffer_bytes().0.max(1);
         let published = format!("published are --count {PUBLISHED_COUNT} and --buffer {PUBLISHED_BUFFER_KB}");
-        let processes = format!("{PROCESSES_MAX} is the maximum on one machine, and 1 is the plain run");
+        let processes = if self.hosts.is_empty() {
+            format!("{PROCESSES_MAX} is the maximum on one machine, and 1 is the plain run")
+        } else {
+            format!("{PROCESSES_MAX} is the maximum on all hosts together; give fewer on each")
+        };
         let all = [
             outside("buffer", self.buffer_kb, 1..=BUFFER_KB_MAX, &published),
             outside("count", self.count, 1..=counts, &published),

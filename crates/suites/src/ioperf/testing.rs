@@ -2,6 +2,7 @@
 
 use super::figures::{IoperfFigure, IoperfMeasurement, IoperfRow};
 use super::request::{FlushCall, Request, RowKind};
+use crate::client_hosts::SuiteHosts;
 use narrows_model::Bytes;
 
 /// The published table.
@@ -41,6 +42,9 @@ pub(super) fn request() -> Request {
         flush: FlushCall::Fflush,
         tag: Some("ibmtest".to_owned()),
         csv: false,
+        hosts: SuiteHosts::default(),
+        has_rows: false,
+        link: None,
         has_cuts: true,
         memory: None,
         free: None,

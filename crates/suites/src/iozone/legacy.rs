@@ -3,6 +3,7 @@
 use super::letter_line::{COLD, DIRECT};
 use super::options::IozoneOptions;
 use super::request::Request;
+use crate::client_hosts::SuiteHosts;
 use narrows_model::Bytes;
 use narrows_model::plan::SuiteSource;
 
@@ -49,6 +50,7 @@ pub(super) fn request(options: &SuiteSource) -> Option<Request> {
         cpu_cache_line: options.number("cache_line_bytes").map(Bytes),
         surface_csv: None,
         surface_svg: None,
+        hosts: SuiteHosts::default(),
         direct_alignment: None,
     })
 }

@@ -7,6 +7,8 @@ use super::size::size_kb;
 
 /// The line of direct access.
 pub(super) const DIRECT: &str = "O_DIRECT feature enabled";
+/// The line of processes on several hosts.
+pub(super) const DISTRIBUTED: &str = "Network distribution mode enabled.";
 /// The line of files whose pages are dropped; the original, which mounts anew, prints none.
 pub(super) const COLD: &str = "Each file's pages are dropped before each test";
 
@@ -35,6 +37,7 @@ pub(super) fn line(letter: &Letter) -> Option<String> {
         "-V" => "Verify Mode".to_owned(),
         "-w" => "Setting no_unlink".to_owned(),
         "-+n" => "No retest option selected".to_owned(),
+        "-+m" => DISTRIBUTED.to_owned(),
         "-+u" => "CPU utilization Excel chart enabled".to_owned(),
         _ => return None,
     })

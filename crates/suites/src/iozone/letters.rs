@@ -19,6 +19,7 @@ pub(super) const FLAGS: &[(&str, &str)] = &[
     ("-w", "keep the files"),
     ("-+n", "no rewrite and reread, which tests 0 and 1 otherwise include"),
     ("-+u", "CPU shares after the table"),
+    ("-C", "throughput mode: bytes and rate of each process"),
 ];
 
 /// Letters with a value, with its name and what it means.
@@ -43,6 +44,11 @@ pub(super) const VALUES: &[(&str, &str, &str)] = &[
     ),
     ("-S", "KB", "with -p: size of the processor's cache in kB; the default is what the machine reports"),
     ("-V", "N", "verify all data; N is not used"),
+    (
+        "-+m",
+        "FILE",
+        "throughput mode: processes on the hosts that FILE lists, a line for each: host, folder there, path of narrows there",
+    ),
 ];
 
 /// The letter with many values.
@@ -53,7 +59,6 @@ pub(super) const NAMES: (&str, &str, &str) =
 const REFUSED: &[(&str, &str)] = &[
     ("-A", "give -a -z"),
     ("-B", "files mapped into memory are the engine mmap of `narrows run`"),
-    ("-C", "the record has the bytes of each process: use `--json`"),
     ("-d", "processes start together: for starts apart run the suite twice"),
     ("-D", "files mapped into memory are the engine mmap of `narrows run`"),
     ("-G", "files mapped into memory are the engine mmap of `narrows run`"),
@@ -84,17 +89,12 @@ const REFUSED: &[(&str, &str)] = &[
     ("-+d", "every byte is verified with -V 1"),
     ("-+D", "give -o, which is O_DSYNC"),
     ("-+E", "files are always new: omit it"),
-    ("-+h", "several machines do not take part in one run yet: run the suite on each"),
+    ("-+h", "clients need no address of this machine: give -+m FILE, or --hosts"),
     ("-+J", "time between requests is `think` of a study for `narrows run`"),
     ("-+k", "give the size of each process's file with -s: with -t N, an Nth of the whole"),
     ("-+K", "test 8 reads and writes half each, in an order that --seed repeats: omit it"),
     ("-+l", "each process has its own file, and nothing to lock: omit it"),
     ("-+L", "each process has its own file, and nothing to lock: omit it"),
-    (
-        "-+m",
-        "a list of machines needs runs on several machines, which narrows does not have yet: run the suite on each, and \
-         give the outputs to `narrows import iozone` together",
-    ),
     ("-+N", "files are always new: omit it"),
     ("-+O", "a rate is capped by `max_rate` of a study for `narrows run`"),
     ("-+p", "the share of reads is that of a study's `mix` for `narrows run`; test 8 has half of each"),
@@ -115,8 +115,8 @@ const REFUSED: &[(&str, &str)] = &[
 
 /// Refused letters that have a value in the original: it belongs to them, and is no folder.
 const REFUSED_WITH_VALUE: &[&str] = &[
-    "-d", "-H", "-J", "-k", "-L", "-P", "-X", "-Y", "-+A", "-+b", "-+C", "-+h", "-+m", "-+p", "-+q", "-+S",
-    "-+w", "-+x", "-+y",
+    "-d", "-H", "-J", "-k", "-L", "-P", "-X", "-Y", "-+A", "-+b", "-+C", "-+h", "-+p", "-+q", "-+S", "-+w",
+    "-+x", "-+y",
 ];
 
 /// One letter with its values.
@@ -208,6 +208,13 @@ pub(super) fn read(words: &[String]) -> Result<Vec<Letter>, Vec<Problem>> {
         if body.starts_with('+') {
             if FLAGS.iter().any(|(name, _)| name == word) {
                 found.push(Letter { name: word.clone(), values: Vec::new() });
+            } else if VALUES.iter().any(|(name, _, _)| name == word) {
+                let values: Vec<String> =
+                    rest.next_if(|word| !word.starts_with('-')).cloned().into_iter().collect();
+                if values.is_empty() {
+                    problems.push(valueless(word));
+                }
+                found.push(Letter { name: word.clone(), values });
             } else {
                 problems.push(unknown(word));
                 skip_value(word, &mut rest);
@@ -326,8 +333,9 @@ mod tests {
         );
         assert!(printed_letters("-F -a").contains("-F without a value"));
         assert!(printed_letters("-ax").contains("stone wall"));
-        assert!(printed_letters("-+m hosts").contains("several machines, which narrows does not have yet"));
-        for (line, value) in [("-+m hosts -a", "hosts"), ("-d 10 -a", "10"), ("-X tele -a", "tele")] {
+        assert!(printed_letters("-+m -a").contains("-+m without a value; allowed: -+m FILE"));
+        assert_eq!(printed_letters("-+m list -t 2"), "-+m=list -t=2");
+        for (line, value) in [("-+h host -a", "host"), ("-d 10 -a", "10"), ("-X tele -a", "tele")] {
             assert_eq!(printed_letters(line).lines().count(), 1, "{line}");
             assert_eq!(
                 split_letters(&words(&format!("{line} /mnt"))),

@@ -33,7 +33,10 @@ pub(crate) use import::IMPORTER;
 pub use request::Request;
 
 use crate::SuiteStart;
+use crate::client_hosts::SuiteHosts;
 use crate::folder::{OnFolder, OutputFile, OutputTextFn, PreparedFolder, SuiteMachine};
+use crate::host_list::{HostList, HostPlacement};
+use crate::host_rates::LinkCeiling;
 use crate::suite::{ArgumentError, IsUser, Suite, SuiteEntry, request_of, to_source};
 use narrows_model::plan::SuiteSource;
 use narrows_model::{Bytes, Plan, Summary};
@@ -52,6 +55,7 @@ pub const ENTRY: SuiteEntry = SuiteEntry::new::<Request>(
      long options together",
     "IOzone 3, William Norcott and Don Capps",
 )
+.with_hosts()
 .with_after_help(letters_help)
 .with_letters(letters::split_letters);
 
@@ -89,7 +93,10 @@ impl Suite for Request {
     }
 
     fn reading(&self, summary: &Summary) -> Vec<String> {
-        reading::sentences(&figures::points(summary), self, &SurfaceMarks::from_summary(summary))
+        let points = figures::points(summary);
+        let mut all = reading::sentences(&points, self, &SurfaceMarks::from_summary(summary));
+        all.extend(reading::of_hosts(&points, self, LinkCeiling::new(None, &summary.segments)));
+        all
     }
 }
 
@@ -100,6 +107,23 @@ impl OnFolder for Request {
 
     fn cut_seconds(&self) -> f64 {
         CUT_SECONDS
+    }
+
+    fn on_hosts(&mut self, hosts: &SuiteHosts) -> Result<(), Vec<Problem>> {
+        self.set_hosts(hosts)
+    }
+
+    fn host_list(&self) -> Option<HostList> {
+        Some(HostList {
+            option: "-+m",
+            path: PathBuf::from(self.options.host_list.as_ref()?),
+            processes: usize::try_from(self.options.processes?).unwrap_or(usize::MAX),
+        })
+    }
+
+    fn place(&mut self, placement: &HostPlacement) {
+        let name = |folder: &PathBuf| folder.to_string_lossy().into_owned();
+        self.options.names = placement.folders.iter().map(name).collect();
     }
 
     fn learn(&mut self, machine: &dyn SuiteMachine) {

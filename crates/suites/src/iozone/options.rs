@@ -57,8 +57,19 @@ pub(super) struct IozoneOptions {
     /// The file of the tests, of which the folder is used.
     #[serde(default)]
     pub(super) file: Option<String>,
+    /// The list of hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) host_list: Option<String>,
+    /// Whether each process is printed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) children: bool,
     /// What the letters say over the figures, in their order.
     pub(super) heading: Vec<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// Reads `words`, of which long options and the folder are gone already.
@@ -100,6 +111,7 @@ fn flag(options: &mut IozoneOptions, name: &str) {
         "-p" => &mut options.purge,
         "-w" => &mut options.keeps,
         "-+n" => &mut options.no_retests,
+        "-C" => &mut options.children,
         _ => &mut options.cpu,
     };
     *place = true;
@@ -131,6 +143,7 @@ fn valued(options: &mut IozoneOptions, letter: &Letter, value: &str) -> Result<(
         }
         "-U" => options.cold_mount = Some(value.to_owned()),
         "-f" => options.file = Some(value.to_owned()),
+        "-+m" => options.host_list = Some(value.to_owned()),
         _ => options.sheet_file = Some(value.to_owned()),
     }
     Ok(())

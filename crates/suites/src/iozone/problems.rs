@@ -47,6 +47,19 @@ impl Request {
                 let hint = "latencies of several processes are in the record: --detail";
                 Problem::new("-N", "-N in throughput mode", "kB/s, or -O", hint)
             }),
+            (options.host_list.is_some() && options.processes.is_none()).then(|| {
+                let hint = "add -t N: N lines of the file are used";
+                Problem::new("-+m", "a list of hosts without -t", "-+m with -t", hint)
+            }),
+            // Those of the list are put there once the hosts are known.
+            (options.host_list.is_some() && !options.names.is_empty() && self.hosts.is_empty()).then(|| {
+                Problem::new("-F", "-F beside -+m", "one of them", "omit -F: the list has the folders")
+            }),
+            (options.host_list.is_some() && options.file.is_some()).then(|| {
+                Problem::new("-f", "-f beside -+m", "one of them", "omit -f: the list has the folders")
+            }),
+            (options.children && !several)
+                .then(|| Problem::new("-C", "-C of one process", "-C with -t", "add -t N, or omit -C")),
             (options.cache_kb.is_some() && !options.purge)
                 .then(|| Problem::new("-S", "a cache's size without -p", "-S with -p", "add -p, or omit -S")),
         ];
@@ -239,6 +252,11 @@ mod tests {
             ("-O -N", "-N: found -N beside -O"),
             ("-N -t 2", "-N: found -N in throughput mode"),
             ("-F x", "-F: found names without throughput mode"),
+            ("-+m list -i 0", "-+m: found a list of hosts without -t"),
+            ("-+m list -l 2 -u 4", "-+m: found a list of hosts without -t"),
+            ("-+m list -t 2 -F a b", "-F: found -F beside -+m"),
+            ("-+m list -t 2 -f /x/y", "-f: found -f beside -+m"),
+            ("-C", "-C: found -C of one process"),
             ("-t 2 -F x", "-F: found 1 names for 2 processes"),
             ("-t 1 -F x -f y", "-f: found -f beside -F"),
             ("-S 64", "-S: found a cache's size without -p"),

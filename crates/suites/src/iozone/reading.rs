@@ -5,6 +5,7 @@ use super::figures::IozonePoint;
 use super::request::{FigureUnit, Request};
 use super::surface::{Surface, SurfaceMarks, beyond_split, fall, flat, heat, short_kb, short_rate};
 use super::throughput::{ThroughputFigures, shared_words};
+use crate::host_rates::{HostLoad, LinkCeiling, data_rate};
 use narrows_analysis::SHORT_RUN_S;
 use narrows_model::quantity::{amount, seconds};
 use narrows_model::{Bytes, Op};
@@ -43,6 +44,39 @@ pub(super) fn sentences(points: &[IozonePoint], request: &Request, marks: &Surfa
     }
     all.extend(cut_short(points));
     all
+}
+
+/// The sentences on what processes on several hosts reached together, test by test; none for processes of this machine.
+pub(super) fn of_hosts(points: &[IozonePoint], request: &Request, link: Option<LinkCeiling>) -> Vec<String> {
+    let most = points.iter().map(|point| point.children.len()).max().unwrap_or(0);
+    if request.hosts.is_empty() || most == 0 {
+        return Vec::new();
+    }
+    let names = request.hosts.client_names(most);
+    let numbered: Vec<String> =
+        names.iter().enumerate().map(|(index, name)| format!("{index} {name}")).collect();
+    let of_point = |point: &IozonePoint| {
+        let children = point.children.iter().map(|child| child.value(FigureUnit::KbPerS));
+        let rates: Vec<f64> = children.collect::<Option<_>>()?;
+        let is_same = |one: &&IozonePoint| {
+            one.column == point.column && one.file_kb == point.file_kb && one.record_kb == point.record_kb
+        };
+        let alone = points.iter().filter(is_same).find(|one| one.children.len() == 1 && !is_brief(one));
+        let load = HostLoad {
+            test: point.column.processes,
+            names: names.get(..rates.len())?,
+            rates: &rates,
+            over_longest: point.bytes_per_s()? / 1024.0,
+            alone: alone.and_then(|alone| alone.value(FigureUnit::KbPerS)),
+            cpu_percent: point.cpu_percent().map(|percent| percent / rates.len() as f64),
+            // Of reads and writes at once each has a direction of the link for itself.
+            link: link.filter(|_| !point.column.is_mixed()),
+            shown: data_rate,
+        };
+        Some(load.sentences())
+    };
+    let sentences = points.iter().filter(|point| !is_short(point)).filter_map(of_point).flatten();
+    std::iter::once(format!("processes by host: {}", numbered.join(", "))).chain(sentences).collect()
 }
 
 /// Whether one wait for a CPU decides the figure.
@@ -254,6 +288,7 @@ mod tests {
     use super::super::surface::SurfaceCeiling;
     use super::super::testing::{point_of, request, surface};
     use super::*;
+    use crate::client_hosts::SuiteHosts;
 
     fn nfs() -> SurfaceMarks {
         SurfaceMarks {
@@ -365,6 +400,37 @@ mod tests {
             "{said}"
         );
         assert!(!said.contains("falls to half") && !said.contains("add nothing"), "{said}");
+    }
+
+    #[test]
+    fn processes_on_hosts_are_compared_with_the_link_and_named() {
+        let child = |kb: f64| ProcessFigures { bytes: kb * 1024.0, ops: 16.0, elapsed_s: 2.0, cpu_s: 0.1 };
+        let point = IozonePoint {
+            children: [6000.0, 5900.0, 2000.0, 5800.0].map(child).to_vec(),
+            ..point_of("write", 8192, 64, 1.0)
+        };
+        let names: Vec<String> = ["a", "b"].map(str::to_owned).to_vec();
+        let mut asked = request("-t 4 -i 0 -s 8m -r 64");
+        asked.set_hosts(&SuiteHosts::new(&names)).unwrap();
+        let link = LinkCeiling { kb_per_s: 10_000.0, is_given: false };
+        let said = of_hosts(std::slice::from_ref(&point), &asked, Some(link));
+        assert_eq!(said[0], "processes by host: 0 a.1, 1 b.1, 2 a.2, 3 b.2");
+        assert!(
+            said[1].starts_with("network saturated: initial writers: 4 clients reach 9.62 MiB/s"),
+            "{said:?}"
+        );
+        assert!(said[2].ends_with("or less: a.2"), "{said:?}");
+        assert!(of_hosts(&[point], &request("-t 4 -i 0 -s 8m -r 64"), Some(link)).is_empty());
+    }
+
+    #[test]
+    fn hosts_need_throughput_mode() {
+        let hosts = SuiteHosts::new(&["a".to_owned(), "b".to_owned()]);
+        let said = crate::testing::messages(&request("-i 0").set_hosts(&hosts).unwrap_err());
+        assert_eq!(
+            said,
+            "--hosts: found no -t; allowed: --hosts in throughput mode (-t); add -t 2, a process for each host"
+        );
     }
 
     #[test]

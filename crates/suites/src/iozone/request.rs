@@ -3,7 +3,9 @@
 //! Not here: what can be wrong with it, which is `problems`.
 
 use super::columns::{self, CallKind, IozoneColumn, USUAL, USUAL_THROUGHPUT};
+use super::letter_line::DISTRIBUTED;
 use super::options::{self, IozoneOptions};
+use crate::client_hosts::SuiteHosts;
 use narrows_model::Bytes;
 use narrows_study::Problem;
 use serde::{Deserialize, Serialize};
@@ -50,6 +52,9 @@ pub struct Request {
     /// The file for the picture of the surface.
     #[serde(default)]
     pub surface_svg: Option<PathBuf>,
+    /// Hosts that the processes run on, in turn; none for this machine.
+    #[serde(default, skip_serializing_if = "SuiteHosts::is_empty")]
+    pub hosts: SuiteHosts,
     /// What direct access must be a multiple of, or why there is none; `None` where it was not looked for.
     pub direct_alignment: Option<Result<Bytes, String>>,
 }
@@ -76,10 +81,27 @@ impl Request {
             cpu_cache_line: None,
             surface_csv: None,
             surface_svg: None,
+            hosts: SuiteHosts::default(),
             direct_alignment: None,
         };
         let problems = request.problems();
         if problems.is_empty() { Ok(request) } else { Err(problems) }
+    }
+
+    /// Has the processes run on `hosts`, in turn.
+    ///
+    /// # Errors
+    /// When it is not throughput mode, which alone has processes.
+    pub(super) fn set_hosts(&mut self, hosts: &SuiteHosts) -> Result<(), Vec<Problem>> {
+        if !self.is_throughput() {
+            let hint = format!("add -t {}, a process for each host", hosts.count());
+            return Err(vec![Problem::new("--hosts", "no -t", "--hosts in throughput mode (-t)", hint)]);
+        }
+        self.hosts = hosts.clone();
+        if self.options.host_list.is_none() {
+            self.options.heading.push(DISTRIBUTED.to_owned());
+        }
+        Ok(())
     }
 
     /// Whether each file's pages are dropped before each test.

@@ -71,7 +71,7 @@ pub(super) fn text(points: &[IozonePoint], request: &Request) -> String {
             out += &group_text(point, &totals, request);
         }
     }
-    out += "\n\n";
+    out += if request.hosts.is_empty() { "\n\n" } else { "\n\tTest cleanup:\n\n" };
     if request.options().sheet {
         out += &report(points, request);
     }
@@ -87,6 +87,8 @@ fn group_text(point: &IozonePoint, totals: &ThroughputFigures, request: &Request
     let what = format!("{count} {}", point.column.processes);
     let tabs = |wide: &[&str]| if wide.contains(&name) { "\t\t" } else { "\t" };
     let (children, parent) = (tabs(&["read"]), tabs(&["read", "fwrite", "fread"]));
+    // As the original over several hosts, which has no parent's rate there and says what it does.
+    let over_hosts = !request.hosts.is_empty();
     let lines = [
         (format!("Children see throughput for {what} {children}"), totals.children, rate, ""),
         (format!("Parent sees throughput for {what} {parent}"), totals.parent, rate, ""),
@@ -95,9 +97,14 @@ fn group_text(point: &IozonePoint, totals: &ThroughputFigures, request: &Request
         ("Avg throughput per process \t\t\t".to_owned(), totals.average, rate, ""),
         ("Min xfer \t\t\t\t\t".to_owned(), totals.least_moved, amount, ""),
     ];
-    let mut out = "\n".to_owned();
-    for (label, value, unit, end) in lines {
+    let start = if over_hosts { "\n\tTest running:\n" } else { "\n" };
+    let mut out = start.to_owned();
+    let is_printed = |line: &(String, f64, &str, &str)| !(over_hosts && line.0.starts_with("Parent"));
+    for (label, value, unit, end) in lines.into_iter().filter(is_printed) {
         let _ = writeln!(out, "\t{label}= {value:>10.2} {unit}{end}");
+    }
+    if request.options().children {
+        out += &children_text(point, request.unit());
     }
     if request.options().cpu {
         let percent = point.cpu_percent().unwrap_or(0.0);
@@ -106,6 +113,21 @@ fn group_text(point: &IozonePoint, totals: &ThroughputFigures, request: &Request
             out,
             "\t{title}: Wall time {:>8.3}    CPU time {:>8.3}    CPU utilization {percent:>6.2} %\n",
             totals.wall_s, totals.cpu_s
+        );
+    }
+    out
+}
+
+/// A line for each process.
+fn children_text(point: &IozonePoint, unit: FigureUnit) -> String {
+    let (rate, amount) = unit_word(unit);
+    let mut out = String::new();
+    for (index, child) in point.children.iter().enumerate() {
+        let value = child.value(unit).unwrap_or(0.0);
+        let moved = child.amount(unit);
+        let _ = writeln!(
+            out,
+            "\tChild[{index}] xfer count = {moved:>10.2} {amount}, Throughput = {value:>10.2} {rate}"
         );
     }
     out
@@ -196,6 +218,7 @@ pub(super) fn shared_words(
 mod tests {
     use super::super::testing::{point_of, request};
     use super::*;
+    use crate::client_hosts::SuiteHosts;
 
     /// Four writers as in a published-form example: the first ends after 8 s, and the others with it.
     fn processes() -> Vec<IozonePoint> {
@@ -246,6 +269,17 @@ mod tests {
         insta::assert_snapshot!(
             "throughput",
             text(&processes(), &request("-t 4 -i 0 -i 8 -s 1g -r 64 -R -+u"))
+        );
+    }
+
+    #[test]
+    fn over_hosts_the_lines_are_those_of_the_originals_cluster_mode() {
+        let mut asked = request("-t 4 -i 0 -i 8 -s 1g -r 64 -C");
+        asked.set_hosts(&SuiteHosts::new(&["a".to_owned(), "b".to_owned()])).unwrap();
+        insta::assert_snapshot!("throughput_hosts", text(&processes(), &asked));
+        assert_eq!(
+            asked.options().heading.last().map(String::as_str),
+            Some("Network distribution mode enabled.")
         );
     }
 

@@ -63,9 +63,14 @@ pub struct Arguments {
     /// Remote servers: `narrows serve` at each. The default is processes on this machine
     #[arg(long, value_name = "HOST:PORT,..", value_delimiter = ',', conflicts_with = "nodes")]
     pub(super) servers: Vec<String>,
-    /// Nodes that serve already and run clients too: network namespaces of this machine, with --client-command for each
+    /// Nodes that serve already and run clients too: those of --hosts, in the same order, or network namespaces of this
+    /// machine, with --client-command for each
     #[arg(long, value_name = "HOST:PORT,..", value_delimiter = ',')]
     pub(super) nodes: Vec<String>,
+    /// Disks of each node, each served by a `narrows serve` of its own: so many addresses of --servers or --nodes in a row are
+    /// one node
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(super) node_disks: u32,
     /// Command before the one that starts a client, such as 'ip netns exec node1'; client i gets the i-th of them
     #[arg(long, value_name = "COMMAND")]
     pub(super) client_command: Vec<String>,

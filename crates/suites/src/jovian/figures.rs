@@ -1,6 +1,7 @@
 //! The figures of a run by configuration: trimmed means of both directions, and how they scale.
 
 use super::label::{Label, labels};
+use super::request::Request;
 use crate::figure::{TrimmedMean, trimmed_mean};
 use narrows_model::summary::{CellSummary, Metric};
 use narrows_model::{Bytes, Cut, Op, Summary};
@@ -10,7 +11,7 @@ use narrows_model::{Bytes, Cut, Op, Summary};
 pub(super) struct JovianRate {
     /// Bytes a second of all clients together.
     pub(super) bytes_per_s: TrimmedMean,
-    /// `rate(n) / (n x local)`, n the servers; `None` without the local rate.
+    /// `rate(n) / (n x local)`, n the disks of the servers; `None` without the local rate.
     pub(super) scaling: Option<f64>,
 }
 
@@ -19,6 +20,8 @@ pub(super) struct JovianRate {
 pub(super) struct JovianRow {
     pub(super) label: Label,
     pub(super) request: Bytes,
+    /// Disks that the clients use, of all servers together.
+    pub(super) disks: u32,
     /// Requests that a client has in flight.
     pub(super) queue_depth: u64,
     pub(super) write: Option<JovianRate>,
@@ -37,7 +40,7 @@ impl JovianRow {
 }
 
 /// The rows of a run, in the order in which its configurations ran.
-pub(super) fn rows(summary: &Summary) -> Vec<JovianRow> {
+pub(super) fn rows(summary: &Summary, asked: &Request) -> Vec<JovianRow> {
     let mut rows: Vec<JovianRow> = Vec::new();
     for cell in summary.cells.iter().filter(|cell| cell.cut == Cut::Path) {
         let Some(label) = label_of(cell) else { continue };
@@ -45,7 +48,8 @@ pub(super) fn rows(summary: &Summary) -> Vec<JovianRow> {
         let rate = trimmed_mean(&rates).map(|bytes_per_s| JovianRate { bytes_per_s, scaling: None });
         if !rows.iter().any(|row| row.label == label) {
             let (request, queue_depth) = (cell.block_bytes, cell.queue_depth);
-            rows.push(JovianRow { label, request, queue_depth, write: None, read: None });
+            let disks = label.servers().saturating_mul(asked.node_disks);
+            rows.push(JovianRow { label, request, disks, queue_depth, write: None, read: None });
         }
         let Some(row) = rows.iter_mut().find(|row| row.label == label) else { continue };
         match cell.op {
@@ -61,8 +65,8 @@ pub(super) fn rows(summary: &Summary) -> Vec<JovianRow> {
 ///
 /// # Units
 /// Bytes a second; trials that the mean is of; a ratio.
-pub(super) fn metrics(summary: &Summary) -> Vec<(String, Metric)> {
-    let rows = rows(summary);
+pub(super) fn metrics(summary: &Summary, asked: &Request) -> Vec<(String, Metric)> {
+    let rows = rows(summary, asked);
     let of_cell = |cell: &CellSummary| {
         let label = label_of(cell)?;
         let rate = rows.iter().find(|row| row.label == label)?.rate(cell.op)?;
@@ -92,18 +96,18 @@ pub(super) fn scale(rows: &mut [JovianRow]) {
         for row in rows.iter_mut().filter(|row| row.label != Label::Local) {
             let rate = if op == Op::Write { &mut row.write } else { &mut row.read };
             if let Some(rate) = rate {
-                rate.scaling = scaling(rate.bytes_per_s.mean, row.label.servers(), local);
+                rate.scaling = scaling(rate.bytes_per_s.mean, row.disks, local);
             }
         }
     }
 }
 
-/// `rate(n) / (n x local)`: 1 where n servers sustain n times what the node sustains by itself.
+/// `rate(n) / (n x local)`: 1 where n servers of a disk each sustain n times what the node sustains by itself.
 ///
 /// # Source
 /// The published definition; `None` without a local rate, or with one of 0.
-fn scaling(rate: f64, servers: u32, local: Option<f64>) -> Option<f64> {
-    let ideal = f64::from(servers) * local.filter(|local| *local > 0.0)?;
+fn scaling(rate: f64, disks: u32, local: Option<f64>) -> Option<f64> {
+    let ideal = f64::from(disks) * local.filter(|local| *local > 0.0)?;
     Some(rate / ideal)
 }
 

@@ -1,6 +1,7 @@
 //! Requests of records that have them as words and numbers.
 
 use super::request::{CacheFlush, PUBLISHED_UNIT, Request};
+use crate::client_hosts::SuiteHosts;
 use narrows_model::plan::SuiteSource;
 use narrows_model::units::saturate_u32;
 use narrows_model::workload::Acknowledgement;
@@ -15,6 +16,8 @@ pub(super) fn request(options: &SuiteSource) -> Option<Request> {
         labels: Vec::new(),
         disks: Vec::new(),
         endpoints: is_one_machine.then(|| ("127.0.0.1".to_owned(), 0)).into_iter().collect(),
+        node_disks: 1,
+        hosts: SuiteHosts::default(),
         unit: number("unit_bytes").map_or(PUBLISHED_UNIT, Bytes),
         bytes: Some(Bytes(number("client_bytes")?)),
         depth: 1,

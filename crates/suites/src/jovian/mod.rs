@@ -39,6 +39,7 @@ pub const ENTRY: SuiteEntry = SuiteEntry::new::<Request>(
     "Jovian-2: peer-to-peer parallel I/O, striped over the disks of all serving nodes",
     "Jovian-2, University of Maryland, 1996",
 )
+.with_hosts()
 .with_after_help(|| SIZES.to_owned());
 
 impl Suite for Request {
@@ -66,14 +67,16 @@ impl Suite for Request {
     }
 
     fn native(&self, summary: &Summary) -> String {
-        native::tables(&figures::rows(summary), self)
+        native::tables(&figures::rows(summary, self), self)
     }
 
     fn reading(&self, summary: &Summary) -> Vec<String> {
-        reading::sentences(&figures::rows(summary), self)
+        let mut all = reading::sentences(&figures::rows(summary, self), self);
+        all.extend(reading::of_hosts(summary, self));
+        all
     }
 
     fn metrics(&self, summary: &Summary) -> Vec<(String, Metric)> {
-        figures::metrics(summary)
+        figures::metrics(summary, self)
     }
 }

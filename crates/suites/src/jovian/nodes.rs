@@ -5,6 +5,7 @@
 use super::arguments::{Arguments, FlushWord, ServePriority};
 use super::label::{Label, labels};
 use super::request::{CacheFlush, Request};
+use crate::client_hosts::SuiteHosts;
 use crate::suite::ArgumentError;
 use narrows_model::{Bytes, Nanos, Target};
 use narrows_study::Problem;
@@ -57,10 +58,17 @@ impl Arguments {
                 "--servers: {label} runs clients at the nodes that serve; name them with --nodes"
             )));
         }
+        if own && self.node_disks > 1 {
+            return Err(options(
+                "--node-disks is for servers that run already, one for each disk: name them with --servers or --nodes",
+            ));
+        }
         let request = Request {
             labels,
             disks: self.root.iter().map(|path| Target::File { path: path.clone() }).collect(),
             endpoints,
+            node_disks: self.node_disks,
+            hosts: SuiteHosts::default(),
             unit: self.unit,
             bytes: self.bytes,
             depth: self.depth,
@@ -169,17 +177,55 @@ impl NodesRun {
         }
     }
 
-    /// Checks that clients run on this machine alone; `elsewhere` are endpoints of other machines.
+    /// Has the clients run on `hosts`, in turn; of many-to-many the first host is the first node.
+    ///
+    /// # Errors
+    /// Configurations and options that are of this machine alone, and nodes without a host.
+    pub fn on_hosts(&mut self, hosts: &SuiteHosts) -> Result<(), ArgumentError> {
+        if self.typed_endpoints_are_none() {
+            return Err(options(
+                "--hosts needs --servers or --nodes: servers that this command starts are on its own loopback, which other \
+                 hosts do not reach; start `narrows serve` on the nodes, and name them",
+            ));
+        }
+        if !self.typed.client_command.is_empty() {
+            return Err(options(
+                "--client-command starts clients on this machine, and --hosts on others: omit one of them",
+            ));
+        }
+        if self.request.labels.contains(&Label::Local) {
+            return Err(options(
+                "local is a client with a disk of this machine, and --hosts has clients elsewhere: run local on a node by \
+                 itself, without --hosts",
+            ));
+        }
+        let many = self.request.labels.iter().filter(|label| matches!(label, Label::ManyToMany { .. }));
+        if let Some(label) =
+            many.max_by_key(|label| label.clients()).filter(|label| label.clients() > hosts.count())
+        {
+            return Err(ArgumentError::Options(format!(
+                "{label} has a client at each of {} nodes, and --hosts names {}: name the host of each node, in the order \
+                 of --nodes",
+                label.clients(),
+                hosts.count()
+            )));
+        }
+        self.request.hosts = hosts.clone();
+        Ok(())
+    }
+
+    /// Checks that clients run on this machine alone, unless they are on named hosts; `elsewhere` are endpoints of other
+    /// machines.
     ///
     /// # Errors
     /// When a configuration needs clients there.
     pub fn check_clients(&self, elsewhere: &[String]) -> Result<(), ArgumentError> {
-        match (many_to_many(&self.request.labels), elsewhere.first()) {
+        let elsewhere = elsewhere.first().filter(|_| self.request.hosts.is_empty());
+        match (many_to_many(&self.request.labels), elsewhere) {
             (Some(label), Some(address)) => Err(ArgumentError::Options(format!(
-                "--nodes {address} is another machine, and {label} needs a client at each node, but this version \
-                 starts clients only on its own machine; run {label} with nodes of one machine (network namespaces, \
-                 or none named), or measure remote servers from here with one-to-many. Running one-to-many at each \
-                 node at once is not the same: those runs are not synchronised"
+                "--nodes {address} is another machine, and {label} needs a client at each node: name the nodes with \
+                 --hosts too, in the same order, which starts clients there; or measure remote servers from here with \
+                 one-to-many. Running one-to-many at each node at once is not the same: those runs are not synchronised"
             ))),
             _ => Ok(()),
         }

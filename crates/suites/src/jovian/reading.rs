@@ -5,8 +5,14 @@ use super::figures::JovianRow;
 use super::label::Label;
 use super::request::Request;
 use crate::figure::mb_per_s;
-use narrows_model::Op;
+use crate::host_rates::{HostLoad, LinkCeiling, data_rate};
 use narrows_model::quantity::amount;
+use narrows_model::summary::{CellSummary, ClientSummary};
+use narrows_model::units::ratio;
+use narrows_model::{Cut, Op, Summary};
+
+/// KB of the rates of clients.
+const KB: f64 = 1024.0;
 
 /// From this ratio on, with more servers, a rate has risen; below it is flat. Trimmed means of a few trials differ by
 /// some percent by themselves.
@@ -26,9 +32,43 @@ pub(super) fn sentences(rows: &[JovianRow], request: &Request) -> Vec<String> {
     all.extend([Op::Write, Op::Read].map(|op| flat(rows, op, request)));
     all.push(reads_below_writes(rows, request));
     all.extend([Op::Write, Op::Read].map(|op| falling(rows, op, request)));
-    all.push(unscaled(rows));
+    // Local is a node of the command's machine, and is not measured beside hosts.
+    all.push(unscaled(rows).filter(|_| request.hosts.is_empty()));
     all.push(scaled_by_another_load(rows));
     all.into_iter().flatten().collect()
+}
+
+/// The sentences on what clients on several hosts reached together; none for clients of this machine.
+pub(super) fn of_hosts(summary: &Summary, request: &Request) -> Vec<String> {
+    if request.hosts.is_empty() {
+        return Vec::new();
+    }
+    let paths = || summary.cells.iter().filter(|cell| cell.cut == Cut::Path && cell.clients > 1);
+    // One ceiling is known, and it is that of the most servers.
+    let is_one_place = paths().all(|cell| cell.target == summary.target);
+    let link = LinkCeiling::new(None, &summary.segments).filter(|_| is_one_place);
+    let of_cell = |cell: &CellSummary| {
+        let rate = |client: &ClientSummary| ratio(client.bytes.as_f64() / KB, client.elapsed_s);
+        let rates: Vec<f64> = cell.per_client.iter().map(rate).collect::<Option<_>>()?;
+        let slowest = cell.per_client.iter().map(|client| client.elapsed_s).fold(0.0, f64::max);
+        let bytes: f64 = cell.per_client.iter().map(|client| client.bytes.as_f64()).sum();
+        let is_alone = |one: &&CellSummary| {
+            one.cut == Cut::Path && one.clients == 1 && one.op == cell.op && one.target == cell.target
+        };
+        let alone = summary.cells.iter().find(is_alone).and_then(|one| rate(one.per_client.first()?));
+        let load = HostLoad {
+            test: &format!("{} of {}", cell.op, cell.test.as_deref()?),
+            names: &request.hosts.client_names(rates.len()),
+            rates: &rates,
+            over_longest: ratio(bytes / KB, slowest)?,
+            alone,
+            cpu_percent: None,
+            link,
+            shown: data_rate,
+        };
+        Some(load.sentences())
+    };
+    paths().filter_map(of_cell).flatten().collect()
 }
 
 fn in_memory(request: &Request) -> Option<String> {

@@ -1,6 +1,7 @@
 //! What is asked of Jovian-2, and all that can be wrong with it before anything is measured.
 
 use super::label::Label;
+use crate::client_hosts::SuiteHosts;
 use narrows_model::quantity::amount;
 use narrows_model::units::least_common_multiple;
 use narrows_model::workload::Acknowledgement;
@@ -18,6 +19,8 @@ const SECTOR_BYTES: u64 = 512;
 const REQUEST_BYTES_MAX: u64 = 64 << 20;
 /// Most bytes of one client.
 const CLIENT_BYTES_MAX: u64 = 1 << 50;
+/// Most disks: as many as a stripe may have members.
+const DISKS_MAX: u32 = 64;
 /// Largest dummy file.
 const FLUSH_BYTES_MAX: u64 = 1 << 50;
 
@@ -33,6 +36,15 @@ pub enum CacheFlush {
     None,
 }
 
+fn one_disk() -> u32 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_one_disk(disks: &u32) -> bool {
+    *disks == 1
+}
+
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
@@ -42,6 +54,12 @@ pub struct Request {
     pub disks: Vec<Target>,
     /// Host and port of the servers, or of the nodes that are both.
     pub endpoints: Vec<(String, u16)>,
+    /// Disks of each node that serves: so many endpoints in a row are one node.
+    #[serde(default = "one_disk", skip_serializing_if = "is_one_disk")]
+    pub node_disks: u32,
+    /// Hosts that clients run on, in turn; none for this machine.
+    #[serde(default, skip_serializing_if = "SuiteHosts::is_empty")]
+    pub hosts: SuiteHosts,
     /// Stripe unit.
     pub unit: Bytes,
     /// Bytes of each client; `None` for as many as published, rounded up to whole requests.
@@ -70,8 +88,14 @@ impl Request {
     pub fn stripe_width(&self, label: Label) -> u64 {
         match label {
             Label::Local => self.disks.len().max(1) as u64,
-            other => u64::from(other.servers()),
+            other => u64::from(self.endpoint_count(other)),
         }
+    }
+
+    /// Endpoints that a label needs: one for each disk of each node that serves.
+    #[must_use]
+    pub fn endpoint_count(&self, label: Label) -> u32 {
+        label.endpoints().saturating_mul(self.node_disks)
     }
 
     /// Bytes of a request: a stripe unit for each disk.
@@ -117,8 +141,12 @@ impl Request {
             CacheFlush::Drop => "the files' pages dropped".to_owned(),
             CacheFlush::None => "nothing done about caches".to_owned(),
         };
+        let disks = match self.node_disks {
+            1 => String::new(),
+            count => format!("{count} disks a server, "),
+        };
         format!(
-            "{} a client, stripe unit {}, writes acknowledged {}, {flush} before reads",
+            "{} a client, {disks}stripe unit {}, writes acknowledged {}, {flush} before reads",
             amount(self.client_bytes()),
             amount(self.unit),
             if self.is_late() { "when they are on disk" } else { "when they arrive" },
@@ -136,6 +164,7 @@ impl Request {
     pub fn problems(&self) -> Vec<Problem> {
         [self.unit_problem(), self.size_problem(), self.bytes_problem(), self.places_problem()]
             .into_iter()
+            .chain([self.node_disks_problem()])
             .chain([self.disks_problem(), self.flush_problem()])
             .flatten()
             .collect()
@@ -187,10 +216,24 @@ impl Request {
     fn places_problem(&self) -> Option<Problem> {
         let most = self.labels.iter().max_by_key(|label| label.endpoints())?;
         let given = self.endpoints.len();
-        (most.endpoints() as usize > given).then(|| {
-            let found = format!("{most}, which needs {} servers, and {given} addresses", most.endpoints());
+        (self.endpoint_count(*most) as usize > given).then(|| {
+            let disks = match self.node_disks {
+                1 => String::new(),
+                count => format!(" of {count} disks"),
+            };
+            let found =
+                format!("{most}, which needs {} servers{disks}, and {given} addresses", most.endpoints());
             let hint = "start `narrows serve` on more nodes and name them, or use fewer";
             Problem::new("servers", found, format!("up to {given} servers"), hint)
+        })
+    }
+
+    fn node_disks_problem(&self) -> Option<Problem> {
+        let most = self.labels.iter().max_by_key(|label| label.endpoints())?;
+        (self.endpoint_count(*most) > DISKS_MAX).then(|| {
+            let found = format!("{} disks of each of {} servers", self.node_disks, most.endpoints());
+            let hint = "use fewer servers, or fewer disks of each";
+            Problem::new("node-disks", found, format!("up to {DISKS_MAX} disks"), hint)
         })
     }
 
@@ -238,6 +281,8 @@ pub(super) mod tests {
             labels,
             disks: vec!["/data".parse().unwrap()],
             endpoints: (1..=most).map(|node| (format!("node{node}"), 7300)).collect(),
+            node_disks: 1,
+            hosts: SuiteHosts::default(),
             unit: PUBLISHED_UNIT,
             bytes: None,
             depth: 8,
@@ -307,6 +352,23 @@ pub(super) mod tests {
         assert!(
             messages(&Request { endpoints: Vec::new(), ..request("pp-2") }).contains("pp-2, which needs 2")
         );
+    }
+
+    #[test]
+    fn a_node_of_several_disks_has_so_many_addresses_and_a_request_is_a_unit_for_each() {
+        let endpoints: Vec<(String, u16)> =
+            (1..=2).flat_map(|node| [(format!("node{node}"), 7300), (format!("node{node}"), 7301)]).collect();
+        let asked = Request { node_disks: 2, endpoints, ..request("c1-s1 pp-2") };
+        let sizes: Vec<u64> = asked.labels.iter().map(|label| asked.request_bytes(*label).0 >> 10).collect();
+        assert_eq!((messages(&asked).as_str(), sizes), ("", vec![128, 256]));
+        assert!(
+            asked.load().contains("70.0 MiB a client, 2 disks a server, stripe unit"),
+            "{}",
+            asked.load()
+        );
+        let few = Request { node_disks: 3, ..asked.clone() };
+        assert!(messages(&few).contains("pp-2, which needs 2 servers of 3 disks, and 4 addresses"));
+        assert!(messages(&Request { node_disks: 33, ..asked }).contains("33 disks of each of 2 servers"));
     }
 
     #[test]

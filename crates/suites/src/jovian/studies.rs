@@ -63,7 +63,7 @@ fn target(request: &Request, label: Label) -> Result<Target, Vec<Problem>> {
         other => request
             .endpoints
             .iter()
-            .take(other.servers() as usize)
+            .take(request.endpoint_count(other) as usize)
             .map(|(host, port)| Target::Tcp {
                 host: host.clone(),
                 port: *port,

@@ -14,7 +14,8 @@ pub(super) fn rows_of(measured: &[(&str, f64, f64)]) -> Vec<JovianRow> {
     let row = |&(label, write, read): &(&str, f64, f64)| {
         let label = labels(&[label.to_owned()]).unwrap()[0];
         let request = Bytes(u64::from(label.servers()) * (64 << 10));
-        JovianRow { label, request, queue_depth: 8, write: rate(write), read: rate(read) }
+        let disks = label.servers();
+        JovianRow { label, request, disks, queue_depth: 8, write: rate(write), read: rate(read) }
     };
     let mut rows: Vec<JovianRow> = measured.iter().map(row).collect();
     scale(&mut rows);

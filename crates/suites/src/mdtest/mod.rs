@@ -42,7 +42,8 @@ pub const ENTRY: SuiteEntry = SuiteEntry::new::<Request>(
     NAME,
     "mdtest: files and folders created, stat, read and removed by several processes or MPI ranks, in one folder or one each",
     "mdtest by Morrone, Loewe, McLarty (LLNL) and Kroiss (LANL), as in IOR 4.1",
-);
+)
+.with_hosts();
 
 /// Blocks of cuts are whole pages, which direct access needs too.
 const CUT_BLOCK_STEP: u64 = 4096;

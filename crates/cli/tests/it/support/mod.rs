@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 pub(crate) mod record;
+pub(crate) mod remote_shell;
 pub(crate) mod running;
 pub(crate) mod suites;
 pub(crate) mod web;

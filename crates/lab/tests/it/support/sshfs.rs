@@ -25,16 +25,26 @@ pub(crate) struct SshfsMount {
 impl SshfsMount {
     /// Makes `point`, and serves there what is in `backing`, from `server` to `client` over their links.
     pub(crate) fn new(lab: &Lab, client: &Host, server: &Host, backing: &Path, point: &Path) -> Self {
-        const PORT: &str = "7022";
+        Self::at_port(lab, (client, server), backing, point, 7022)
+    }
+
+    /// The same, whose server listens at `port`: each of several mounts has one of its own.
+    pub(crate) fn at_port(
+        lab: &Lab,
+        (client, server): (&Host, &Host),
+        backing: &Path,
+        point: &Path,
+        port: u16,
+    ) -> Self {
         std::fs::create_dir(point).unwrap();
         let mut listening = server.command("socat");
-        let address = format!("TCP-LISTEN:{PORT},bind={},reuseaddr,fork,nodelay", server.address());
+        let address = format!("TCP-LISTEN:{port},bind={},reuseaddr,fork,nodelay", server.address());
         listening.args(["-d", "-d", &address, &format!("EXEC:{}", sftp_server().unwrap())]);
         let mut listening = lab.start("sftp", listening).unwrap();
         listening.wait_for_line("listening on", SOON).unwrap();
         let mut command = client.command("sshfs");
         command.arg(format!("{}:{}", server.address(), backing.display())).arg(point);
-        command.args(["-o", &format!("directport={PORT}")]);
+        command.args(["-o", &format!("directport={port}")]);
         let output = command.stdin(Stdio::null()).output().unwrap();
         assert!(output.status.success(), "sshfs serves nothing: {}", String::from_utf8_lossy(&output.stderr));
         Self { _mount: FuseMount::at(point), _server: listening }
