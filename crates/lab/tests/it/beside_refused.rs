@@ -8,7 +8,7 @@ use narrows_lab::{Lab, narrows_bin};
 use crate::support::check::serve;
 use crate::support::tgt::{Tgt, TgtSetup};
 use crate::support::versity::{BUCKET, KEY_ID, SECRET, serve_in_host};
-use crate::support::{SOON, lab_with_iscsi, lab_with_s3};
+use crate::support::{SOON, assert_nothing_left, lab_with_iscsi, lab_with_s3};
 
 const UNIT_BYTES: u64 = 64 << 20;
 
@@ -27,7 +27,7 @@ fn refused(lab: &Lab, target: &str) -> String {
     let said = process.stderr().unwrap();
     assert_eq!(status.code(), Some(2), "{said}");
     assert!(said.contains(&endpoint.address) && said.contains("narrows serve --root"), "{said}");
-    assert_eq!(fs::read_dir(&root).unwrap().count(), 0, "nothing is left below the root");
+    assert_nothing_left(&root);
     said
 }
 

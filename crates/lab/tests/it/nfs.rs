@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support::ganesha::Ganesha;
 use crate::support::waits::{pause, wait_for_own_place, wait_until};
-use crate::support::{SOON, conform, lab_with_nfs};
+use crate::support::{SOON, assert_nothing_left, conform, lab_with_nfs};
 use narrows_lab::{Lab, LabProcess, narrows_bin};
 use narrows_model::Summary;
 use narrows_model::rpc::ProcedureCounters;
@@ -38,7 +38,7 @@ fn the_engine_conforms_at_every_depth_and_size() {
     ] {
         conform(&target, depth, options, |_| ());
     }
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left");
+    assert_nothing_left(&folder);
 }
 
 /// A study of verified writes and reads for long enough to restart the server in it.
@@ -112,7 +112,7 @@ fn a_server_that_is_killed_and_started_again_loses_nothing_and_what_was_sent_aga
         assert_eq!(counts.error_count, 0, "{counts:?}");
     }
     assert!(calls(cell, "COMMIT").call_count > 0);
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left");
+    assert_nothing_left(&folder);
 }
 
 #[test]
@@ -201,5 +201,5 @@ fn refusals_of_a_server_say_what_to_do() {
     let mut check = lab.start("check", check).unwrap();
     check.wait(SOON).unwrap();
     assert!(check.stderr().unwrap().contains("root_squash"), "{}", check.stderr().unwrap());
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left");
+    assert_nothing_left(&folder);
 }

@@ -10,7 +10,7 @@ use crate::nfs::{OPEN, calls, export, start_run, summary_of};
 use crate::s3::files;
 use crate::support::ganesha::Ganesha;
 use crate::support::waits::{pause, wait_for_own_place, wait_until};
-use crate::support::{SOON, lab_with_nfs};
+use crate::support::{SOON, assert_nothing_left, lab_with_nfs};
 use narrows_engines::conformance::{self, complete, worker};
 use narrows_engines::nfs::NfsFactory;
 use narrows_engines::request::OBJECT_LISTED;
@@ -126,7 +126,7 @@ fn objects_are_files_of_the_export_with_their_bytes_and_every_operation_finds_th
         NfsFactory.remove(&spec).unwrap();
     }
     drop(own);
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left");
+    assert_nothing_left(&folder);
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn studies_and_suites_run_on_an_export_and_leave_nothing() {
         &format!("suite bonnie -d {target} -s 0 -n 1:100:100:2 --no-verdict --quiet --yes"),
     );
     assert!(bonnie.contains("-Create-- --Read--- -Delete--"), "{bonnie}");
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left");
+    assert_nothing_left(&folder);
 }
 
 #[test]
@@ -266,5 +266,5 @@ fn a_server_that_is_killed_while_objects_are_made_and_deleted_loses_none_and_all
     // A REMOVE that was executed before: itself, and a WRITE or COMMIT of what it has removed.
     let done_before = events.done_before_count;
     assert!((done_before..=2 * done_before).contains(&failed), "{:?}", cell.protocol);
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left");
+    assert_nothing_left(&folder);
 }

@@ -14,7 +14,7 @@ use crate::support::check::{Checked, Served, run_check, serve};
 use crate::support::ganesha::Ganesha;
 use crate::support::tgt::{Tgt, TgtSetup};
 use crate::support::versity::{BUCKET, KEY_ID, SECRET, serve_in_host};
-use crate::support::{lab_with_iscsi, lab_with_nfs, lab_with_s3, on_a_calm_machine};
+use crate::support::{assert_nothing_left, lab_with_iscsi, lab_with_nfs, lab_with_s3, on_a_calm_machine};
 
 const BULK_READS: &str = "--seconds 18 --cell-seconds 0.9 --block 1MiB --depth 16 --op read";
 const BULK_WRITES: &str = "--seconds 18 --cell-seconds 0.7 --block 1MiB --depth 4 --op write";
@@ -69,7 +69,7 @@ impl ProtocolServer<'_> {
     /// Fails where a check has left something in `folder`, over which it runs.
     fn assert_nothing_left(&self, folder: &Path) {
         match self {
-            Self::Nfs(_) => assert_eq!(fs::read_dir(folder).unwrap().count(), 0, "nothing is left"),
+            Self::Nfs(_) => assert_nothing_left(folder),
             Self::Iscsi(server) => assert!(server.is_empty(), "what was written is zeroes again"),
             Self::S3 { .. } => {
                 let left =

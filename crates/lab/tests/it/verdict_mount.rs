@@ -9,7 +9,7 @@ use crate::support::check::{Checked, assert_within};
 use crate::support::ganesha::Ganesha;
 use crate::support::guest::Guest;
 use crate::support::spoken::place_server;
-use crate::support::{lab_with_guests, on_a_calm_machine};
+use crate::support::{assert_nothing_left, lab_with_guests, on_a_calm_machine};
 use narrows_lab::{DiskPlan, Lab, disks_available};
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Op, Segment};
@@ -30,9 +30,7 @@ fn check(lab: &Lab, export: &Path, server_options: &str, mount_options: &str, wo
     let placed = |command: &mut Command| place_server(command);
     let server = Ganesha::start_placed(lab, 2, export, server_options, placed);
     let checked = Guest::new(lab).check_mount(&server, mount_options, words);
-    let left = fs::read_dir(export).unwrap().map(|entry| entry.unwrap().file_name());
-    let left: Vec<_> = left.filter(|name| name != "lost+found").collect();
-    assert!(left.is_empty(), "nothing is left: {left:?}");
+    assert_nothing_left(export);
     checked
 }
 

@@ -9,7 +9,7 @@ use crate::support::apart::cgroup_with_quota;
 use crate::support::check::{Checked, assert_within};
 use crate::support::ganesha::Ganesha;
 use crate::support::spoken::{BULK, SINGLE, check_target, place_server};
-use crate::support::{lab_with_nfs, on_a_calm_machine};
+use crate::support::{assert_nothing_left, lab_with_nfs, on_a_calm_machine};
 use narrows_lab::{DiskPlan, Lab, disks_available};
 use narrows_model::{Op, Segment};
 
@@ -30,9 +30,7 @@ fn check(lab: &Lab, export: &Path, place: impl FnOnce(&mut Command), words: &str
     };
     let server = Ganesha::start_placed(lab, 2, export, OPEN, placed);
     let checked = check_target(lab, &server.target("/data"), |_| (), words);
-    let left = fs::read_dir(export).unwrap().map(|entry| entry.unwrap().file_name());
-    let left: Vec<_> = left.filter(|name| name != "lost+found").collect();
-    assert!(left.is_empty(), "nothing is left: {left:?}");
+    assert_nothing_left(export);
     checked
 }
 

@@ -1,7 +1,7 @@
 //! That roles share a machine is reported first, and verdicts there never have high confidence.
 
 use crate::support::check::{Checked, assert_within, local_check_command, run_check, serve};
-use crate::support::{lab, on_a_calm_machine};
+use crate::support::{assert_nothing_left, lab, on_a_calm_machine};
 use narrows_model::Segment;
 
 /// The sentence that comes first, as the design has it.
@@ -42,7 +42,7 @@ fn an_endpoint_of_ones_own_shows_software_cost_and_no_network() {
                 "{segment} is listed as not measured"
             );
         }
-        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "nothing of it is left behind");
+        assert_nothing_left(&folder);
     });
 }
 

@@ -22,6 +22,8 @@ pub(crate) mod versity;
 pub(crate) mod waits;
 
 use std::any::Any;
+use std::ffi::OsString;
+use std::fs;
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
@@ -36,6 +38,14 @@ use narrows_model::{Op, Target};
 /// Longer than any step here takes on a machine that works.
 pub(crate) const SOON: Duration = Duration::from_secs(30);
 
+/// Fails where anything is left in `folder` but what mkfs.ext4 makes there.
+#[track_caller]
+pub(crate) fn assert_nothing_left(folder: &Path) {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<OsString> = names.filter(|name| name != "lost+found").collect();
+    assert!(left.is_empty(), "left in {}: {left:?}", folder.display());
+}
+
 /// A lab; or nothing, with the reason printed, where there can be none and nobody insists (`CI=true` does).
 pub(crate) fn lab() -> Option<Lab> {
     lab_where(narrows_lab::available())
@@ -49,7 +59,7 @@ pub(crate) fn lab_with_disks() -> Option<Lab> {
 /// A lab that can have disks, as [`lab_with_disks`]; or nothing, with the reason printed, on a kernel without trace events.
 #[allow(clippy::print_stdout, reason = "the reason is part of the test's output")]
 pub(crate) fn lab_with_trace_events() -> Option<Lab> {
-    let known = std::fs::read_to_string("/proc/filesystems").unwrap();
+    let known = fs::read_to_string("/proc/filesystems").unwrap();
     if !known.lines().any(|line| line.split_whitespace().last() == Some("tracefs")) {
         println!("lab: not run: this kernel has no tracefs");
         return None;
