@@ -247,7 +247,8 @@ pub(crate) fn best<'v>(view: &SummaryView<'v>, cell: &CellSummary) -> Option<Wir
     })
 }
 
-/// What as many requests in flight over twice as many connections gain; `None` where that was not measured.
+/// What as many requests in flight over twice as many connections gain over [`best_of_one_connection`]; `None` where that was
+/// not measured.
 pub(crate) fn more_connections(view: &SummaryView<'_>, cell: &CellSummary) -> Option<RateGain> {
     // As many requests; where each needs a connection of its own, twice as many.
     let factor = if view.probe()?.connection_per_request { 2 } else { 1 };
@@ -257,7 +258,14 @@ pub(crate) fn more_connections(view: &SummaryView<'_>, cell: &CellSummary) -> Op
             && other.in_flight.configured == cell.in_flight.configured.saturating_mul(factor)
     };
     let found = view.summary.cells.iter().find(is_beside).filter(|_| cell.cut == Cut::Path)?;
-    RateGain::between(cell, found)
+    RateGain::between(best_of_one_connection(view, cell), found)
+}
+
+/// The faster of `cell` and the same requests for hot blocks over as many connections: these can move as much, however slow
+/// the server was (by a quota, by its other work) in the window of the load.
+pub(crate) fn best_of_one_connection<'v>(view: &SummaryView<'v>, cell: &'v CellSummary) -> &'v CellSummary {
+    let rate = |cell: &CellSummary| cell.rate_bytes_per_s.map_or(0.0, |rate| rate.0);
+    hot(view, cell).filter(|hot| rate(hot) > rate(cell)).unwrap_or(cell)
 }
 
 /// Whether more connections, with as many requests in flight on each, gain less than half of what as many requests over
@@ -277,7 +285,8 @@ pub(crate) fn is_gain_of_chance(view: &SummaryView<'_>, cell: &CellSummary, gain
             && connections(other) > connections(cell)
             && !RateGain::between(other, cell).is_some_and(RateGain::is_real)
     };
-    let wider = view.summary.cells.iter().filter(is_wider).filter_map(|other| RateGain::between(cell, other));
+    let base = best_of_one_connection(view, cell);
+    let wider = view.summary.cells.iter().filter(is_wider).filter_map(|other| RateGain::between(base, other));
     let most = wider.map(|wider| wider.ratio - 1.0).reduce(f64::max);
     most.is_some_and(|added| added < (gain.ratio - 1.0) / 2.0)
 }

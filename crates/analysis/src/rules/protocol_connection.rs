@@ -23,8 +23,8 @@ pub(super) static RULE: Rule = Rule {
                  itself, for then the server has more requests than it serves well. Where each request has a connection of its own \
                  (S3), more of them only clear it. Nothing is said where one connection moves hot blocks clearly faster, or where each \
                  write waits for its commit.",
-    formula: "rate over twice the connections, as many in flight >= 1.1 x rate, and above two standard errors; rate \
-              >= 0.7 x hot blocks",
+    formula: "rate over twice the connections, as many in flight >= 1.1 x the higher of rate and rate of hot blocks, and \
+              above two standard errors; rate >= 0.7 x hot blocks",
     source: "Substitution of one stage (asymptotic bounds, Denning and Buzen 1978); X <= W / RTT",
     example: "1 MiB reads, 16 in flight: 52 MiB/s over one connection, 103 MiB/s over two",
     how_to_measure: Some("check nfs://HOST/EXPORT/PATH with several requests in flight"),
@@ -58,8 +58,10 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         _ => return None,
     };
     let requests = if per_request { "twice as many" } else { "as many" };
+    let base = protocol::best_of_one_connection(view, cell);
+    let of_base = if base.id == cell.id { String::new() } else { format!(" of {}", base.id) };
     let text = format!(
-        "{}: {requests} requests over twice as many connections give {:.2} times the rate",
+        "{}: {requests} requests over twice as many connections give {:.2} times the rate{of_base}",
         cell.id, gain.ratio
     );
     let load = if stance == Stance::Limits { 1.0 } else { (1.0 / gain.ratio.max(1.0)).min(1.0) * 0.5 };
@@ -86,9 +88,26 @@ mod tests {
         assert_eq!(named(&behind, "bulk read and write"), [Segment::Device]);
     }
 
+    #[test]
+    fn hot_blocks_over_one_connection_count_as_what_one_connection_moves() {
+        // A server's quota gave the load the slower of two windows: 1.41 times that is 1.18 times what one connection moves.
+        let throttled = |wider: f64| {
+            let mut summary = spoken(|cell| cell.arrival(8.0).hot(1.185).over_more_connections(1.407));
+            add_wider_loads(&mut summary, &[wider]);
+            named(&summary, "bulk read")
+        };
+        assert_eq!(throttled(1.08 * 1.185), [Segment::Server]);
+        assert_eq!(throttled(1.7 * 1.185), [Segment::ClientConnection]);
+    }
+
     /// A summary where twice the connections gained 1.4 times the rate, and two and more connections, as deep each, these.
     fn with_wider_loads(gains: &[f64]) -> narrows_model::Summary {
         let mut summary = spoken(|cell| cell.arrival(4.0).over_more_connections(1.4));
+        add_wider_loads(&mut summary, gains);
+        summary
+    }
+
+    fn add_wider_loads(summary: &mut narrows_model::Summary, gains: &[f64]) {
         let is_gained = |cell: &&CellSummary| cell.cut == narrows_model::Cut::MoreConnections;
         let block = summary.cells.iter().find(is_gained).unwrap().block_bytes;
         let bulk = |cell: &&CellSummary| {
@@ -107,8 +126,7 @@ mod tests {
                 summary.cells.push(cell);
             }
         }
-        summary.diagnosis = crate::diagnose(&summary);
-        summary
+        summary.diagnosis = crate::diagnose(summary);
     }
 
     #[test]

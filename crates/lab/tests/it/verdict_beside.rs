@@ -1,7 +1,6 @@
 //! A server of NFS, iSCSI or S3 with an endpoint of ours beside it (`check nfs://... --server HOST:PORT`): what the endpoint sees of
 //! the server's machine names the same segment as the protocol alone does, or a part of it.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 

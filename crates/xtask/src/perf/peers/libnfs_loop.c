@@ -125,7 +125,11 @@ int main(int count, char **words)
     block_count = file_bytes / block_bytes;
     struct request *requests = calloc(depth, sizeof *requests);
     for (uint64_t index = 0; requests && index < depth; index++) {
-        requests[index].block = calloc(1, block_bytes);
+        /* Memory that was never written is one page of zeroes for all blocks, which the processor's cache has. */
+        requests[index].block = malloc(block_bytes);
+        if (requests[index].block == NULL)
+            return fail("memory");
+        memset(requests[index].block, (int)index + 1, block_bytes);
         issue(&requests[index]);
     }
     uint64_t began_ns = now_ns() + 300000000, until_ns = began_ns + seconds * 1000000000, before = 0;
