@@ -47,6 +47,8 @@ pub(crate) const MOSTLY_EXPLAINED_RATIO: f64 = 0.8;
 pub(crate) const GAIN_RATIO: f64 = 1.10;
 /// From this ratio on it is so much more that no neighbour explains it: what is above is unexplained.
 pub(crate) const STRONG_GAIN_RATIO: f64 = 1.0 + UNEXPLAINED_RATIO;
+/// What a segment that is twice as strong gains at the most, which more in flight must exceed to be the better remedy for sure.
+pub(crate) const DOUBLED_GAIN_MAX: f64 = 2.0;
 /// No gain from here on is stated: shares of a time, and waits, are known to a percent at best.
 pub(crate) const GAIN_MAX: f64 = 100.0;
 /// Below this ratio a change of one thing had no effect: runs repeat within a few percent.

@@ -4,6 +4,7 @@
 //! newlines, tabs and the colours of reports.
 
 use crate::exit::{BAD_INPUT, CommandFailure};
+use crate::parallel_job::launched_rank;
 use crate::signals::while_printing;
 use narrows_model::printable;
 use narrows_report::text::COLOURS;
@@ -62,7 +63,9 @@ impl Console {
         let set_to = |name: &str, value: &str| std::env::var_os(name).is_some_and(|found| found == value);
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_dumb = set_to("TERM", "dumb");
-        let is_plain = no_colour || set_to("CLICOLOR", "0") || is_dumb;
+        // Open MPI gives each rank a terminal, and writes what comes out of it to the launcher's output, which may be a file.
+        let is_piped_on = launched_rank().is_some();
+        let is_plain = no_colour || set_to("CLICOLOR", "0") || is_dumb || is_piped_on;
         let live = io::stderr().is_terminal() && !is_dumb;
         Self {
             live,

@@ -90,7 +90,7 @@ fn main() -> ExitCode {
 
 /// The life of rank 0: the command, with a client of its own beside it.
 fn lead(setup: Setup, messenger: MessengerHandle, inbox: Receiver<ClientOrder>, job: MpiJob) -> ExitCode {
-    let coordinator = Arc::new(RankCoordinator::new(messenger.sender(), job.places));
+    let coordinator = Arc::new(RankCoordinator::new(messenger.sender(), &job.ranks, job.places));
     let setup = setup.with_job(RankJob { ranks: job.ranks, coordinator: Arc::clone(&coordinator) as _ });
     if let Err(problem) = own_client::start(setup.clone(), inbox, messenger.sender()) {
         messenger.abort(COULD_NOT_RUN);

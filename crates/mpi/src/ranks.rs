@@ -5,15 +5,22 @@
 use crate::handshake::RankPlace;
 use crate::message::LocalMessage;
 use narrows::keep_disks;
+use narrows_model::rank::RankFacts;
 use narrows_run::RunError;
 use narrows_run::assignment::{Assignment, ClientOutput, OwnPlaceFacts, ToClient};
 use narrows_run::coordinator::{
-    ClientEventSender, ClientPort, ClientSilence, Coordinator, LocalContext, TrialHooks, run_clients,
+    ClientEventSender, ClientPort, ClientSilence, Coordinator, LocalContext, START_DELAY_NS, TrialHooks,
+    run_clients,
 };
 use narrows_sys::process::started_ticks;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// What the start of load waits where each rank has a CPU: times go through two messengers, which look for messages every
+/// 0.2 ms, and a barrier.
+const BOUND_START_DELAY_NS: u64 = 1_000_000;
 
 /// Clients on the ranks of a job.
 pub(crate) struct RankCoordinator {
@@ -21,12 +28,19 @@ pub(crate) struct RankCoordinator {
     places: Vec<RankPlace>,
     trial: AtomicU64,
     has_lost: Arc<AtomicBool>,
+    start_delay_ns: u64,
 }
 
 impl RankCoordinator {
-    /// A coordinator of the ranks at `places`, by the messenger of rank 0.
-    pub(crate) fn new(messenger: Sender<LocalMessage>, places: Vec<RankPlace>) -> Self {
-        Self { messenger: Mutex::new(messenger), places, trial: AtomicU64::new(0), has_lost: Arc::default() }
+    /// A coordinator of `ranks`, which are at `places`, by the messenger of rank 0.
+    pub(crate) fn new(messenger: Sender<LocalMessage>, ranks: &[RankFacts], places: Vec<RankPlace>) -> Self {
+        Self {
+            messenger: Mutex::new(messenger),
+            places,
+            trial: AtomicU64::new(0),
+            has_lost: Arc::default(),
+            start_delay_ns: if has_cpu_for_each(ranks) { BOUND_START_DELAY_NS } else { START_DELAY_NS },
+        }
     }
 
     /// Whether a rank was lost.
@@ -93,6 +107,21 @@ impl Coordinator for RankCoordinator {
             Ok(Box::new(self.connect(trial, assignment, events)?))
         })
     }
+
+    fn start_delay_ns(&self) -> u64 {
+        self.start_delay_ns
+    }
+}
+
+/// Whether the ranks of each host are no more than the CPUs that they may use together.
+fn has_cpu_for_each(ranks: &[RankFacts]) -> bool {
+    let mut hosts: BTreeMap<&str, (usize, BTreeSet<u32>)> = BTreeMap::new();
+    for rank in ranks {
+        let (count, cpus) = hosts.entry(&rank.host).or_default();
+        *count += 1;
+        cpus.extend(&rank.cpus);
+    }
+    hosts.values().all(|(count, cpus)| *count <= cpus.len())
 }
 
 fn client_count(assignment: &Assignment) -> u32 {
@@ -165,5 +194,25 @@ impl ClientPort for RankPort {
 
     fn end(&mut self) {
         self.send(&ToClient::Stop);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_model::Nanos;
+
+    fn rank(number: u32, host: &str, cpus: &[u32]) -> RankFacts {
+        let (host, cpus) = (host.to_owned(), cpus.to_vec());
+        RankFacts { rank: number, host, pid: 1, cpus, clock_offset_ns: 0, clock_uncertainty_ns: Nanos(0) }
+    }
+
+    #[test]
+    fn a_host_with_more_ranks_than_cpus_is_found_whatever_the_ranks_are_bound_to() {
+        let bound = [rank(0, "a", &[0]), rank(1, "a", &[1]), rank(2, "b", &[0])];
+        assert!(has_cpu_for_each(&bound));
+        assert!(has_cpu_for_each(&[rank(0, "a", &[0, 1]), rank(1, "a", &[0, 1])]));
+        assert!(!has_cpu_for_each(&[rank(0, "a", &[0]), rank(1, "a", &[0]), rank(2, "b", &[0, 1])]));
+        assert!(!has_cpu_for_each(&[0, 1, 2].map(|number| rank(number, "a", &[0, 1]))));
     }
 }

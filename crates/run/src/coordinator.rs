@@ -56,6 +56,9 @@ impl std::fmt::Debug for LocalContext<'_> {
     }
 }
 
+/// What the start of load waits for messages to processes, which may have to wait for a CPU.
+pub const START_DELAY_NS: u64 = 10_000_000;
+
 /// Starts a trial's clients.
 pub trait Coordinator: Send {
     /// Runs one trial: `assignments` has one entry for each client, in order.
@@ -73,6 +76,11 @@ pub trait Coordinator: Send {
     fn notice_ns(&self) -> u64 {
         0
     }
+
+    /// The time between "all are ready" and the start of load: the message to the slowest client takes less.
+    fn start_delay_ns(&self) -> u64 {
+        START_DELAY_NS
+    }
 }
 
 impl<C: Coordinator + Sync + ?Sized> Coordinator for Arc<C> {
@@ -87,6 +95,10 @@ impl<C: Coordinator + Sync + ?Sized> Coordinator for Arc<C> {
 
     fn notice_ns(&self) -> u64 {
         (**self).notice_ns()
+    }
+
+    fn start_delay_ns(&self) -> u64 {
+        (**self).start_delay_ns()
     }
 }
 

@@ -20,9 +20,8 @@ use narrows_model::{Bytes, Cell, CounterSample, Event, Nanos, Role, Sink, SinkEr
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Time between "all are ready" and the start of load: the message to the slowest client takes less.
-const START_DELAY_NS: u64 = 10_000_000;
-/// The same for one worker of this process: it wakes in less than a tenth of it, and short cells are made by the hundred.
+/// Time between "all are ready" and the start of load for one worker of this process: it wakes in less than a tenth of it, and
+/// short cells are made by the hundred.
 const LONE_START_DELAY_NS: u64 = 500_000;
 
 /// The window is put off by this much at a time while a queue has not turned over once.
@@ -342,7 +341,8 @@ impl TrialHooks for TrialObserver<'_> {
         let notice_ns = self.coordinator.notice_ns();
         let is_here = child_pids.is_empty() && notice_ns == 0;
         let is_lone = is_here && load.workers <= 1 && load.clients <= 1;
-        let delay_ns = if is_lone { LONE_START_DELAY_NS } else { START_DELAY_NS.max(notice_ns) };
+        let delay_ns =
+            if is_lone { LONE_START_DELAY_NS } else { self.coordinator.start_delay_ns().max(notice_ns) };
         let start_ns = self.clock.now().0 + delay_ns;
         let measure_from_ns = start_ns + stop.warm_up_ns.0;
         let times =

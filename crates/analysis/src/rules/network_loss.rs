@@ -33,7 +33,7 @@ pub(super) static RULE: Rule = Rule {
                  the stream; otherwise it is only reported. Where a hundredth or more is sent again and no queue stands before the \
                  wire, it limits also where chance hides what one more connection gains, unless twice as many connections move \
                  less than half as much again. Requests of at most 64 KiB wait for the timer that sends \
-                 a lost segment again: it limits them where the mean is above the median by half of the mean or more, and \
+                 a lost segment again (by any other sign it is 80 % sure at most for them, since a shorter round trip may gain as much): it limits them where the mean is above the median by half of the mean or more, and \
                  the timers explain that. With a proxy the worse leg counts, the loss formula is \
                  not applied, and only a share of zero is harmless.",
     formula: "segments retransmitted / segments sent, both of the data's sender; harmless under 0.1 %; limits: rate \
@@ -65,7 +65,9 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     let verdict = if harmless {
         SegmentVerdict::new(RULE.segment, &cell.id, Stance::Clears, Basis::State, share)
     } else {
+        // What loss costs such requests it costs by round trips: fewer of them, or shorter ones, gain as much.
         convicted(view, cell)
+            .map(|verdict| verdict.unsure_if(cell.is_small_block()))
             .or_else(|| by_timeouts(cell, count))
             .unwrap_or_else(|| SegmentVerdict::note(RULE.segment, &cell.id, Severity::Warning))
     };

@@ -8,7 +8,7 @@ use crate::method::gain::RateGain;
 use crate::method::saturation::{self, LoadLine};
 use crate::method::{self, think};
 use crate::text;
-use crate::thresholds::{BEYOND_RATIO, GAIN_RATIO, INFERRED_CONFIDENCE, STRONG_GAIN_RATIO};
+use crate::thresholds::{BEYOND_RATIO, DOUBLED_GAIN_MAX, GAIN_RATIO, INFERRED_CONFIDENCE};
 use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Observation, Segment};
@@ -27,8 +27,9 @@ pub(super) static RULE: Rule = Rule {
                  if the errors of the two rates explain it: those of their intervals, and at least one queue's worth \
                  of requests (a cell of 27 operations with 16 in flight is off by up to 16 of 27). Nor does a gain \
                  above what concurrency can give: k times as many requests give at most k times the rate. Where nothing \
-                 deeper was measured, nothing is reported. Of several requests in flight it is 80 % sure at most: what \
-                 they wait for may limit as well. For an observation only the number is known: one request at a \
+                 deeper was measured, nothing is reported. It is 80 % sure at most of several requests in flight (what \
+                 they wait for may limit as well), and where more of them give less than twice the rate (a segment twice as \
+                 strong may gain as much). For an observation only the number is known: one request at a \
                  time, if no known segment was full, with a confidence of 0.7 at most; it is cleared where another one that differs in \
                  nothing else has more in flight and less than 1.1 times the rate. Observations of several requests, threads \
                  or jobs are limited by their number where the rate follows it: by half of what is added or more, on a \
@@ -107,7 +108,8 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     );
     let verdict =
         SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::State, 1.0).with_tier(Tier::Fallback);
-    let is_small = gain.is_some_and(|gain| gain.ratio < STRONG_GAIN_RATIO);
+    // Then one stage takes most of a request's time, and would gain as much if it were twice as strong.
+    let is_small = gain.is_some_and(|gain| gain.ratio < DOUBLED_GAIN_MAX);
     // What several requests wait for meanwhile may limit as well: its time is no part of this comparison.
     let verdict = verdict.unsure_if(is_small || asked > 1);
     Some(verdict.with_relief_gain(gain.map(|gain| gain.ratio).filter(|gain| *gain > 1.0)).with_evidence(

@@ -49,6 +49,8 @@ impl Reader {
         let is_over = Arc::new(AtomicBool::new(false));
         let seen_over = Arc::clone(&is_over);
         let thread = std::thread::spawn(move || {
+            // Threads of a loop device and of btrfs may have all CPUs for longer than a short load lasts.
+            rustix::process::setpriority_process(None, -20).unwrap();
             let mut readings: Vec<Reading> = Vec::new();
             while !seen_over.load(Ordering::Relaxed) {
                 let last_ticks = readings.last().map_or(0, |last| last.process_ticks);

@@ -4,6 +4,7 @@ mod bonnie;
 mod check;
 mod files;
 mod memory;
+mod mpi;
 mod null;
 mod postmark;
 mod protocols;
@@ -40,6 +41,9 @@ pub(crate) const FIGURES: &[PerfFigure] = &[
     postmark::FIGURE,
     check::FIGURE,
     memory::FIGURE,
+    mpi::IO,
+    mpi::ITEMS,
+    mpi::PHASES,
 ];
 
 /// Whether `name` asks for a figure: by its name, or by the family before a hyphen, such as `classics`.
