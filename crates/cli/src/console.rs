@@ -4,7 +4,7 @@
 //! newlines, tabs and the colours of reports.
 
 use crate::exit::{BAD_INPUT, CommandFailure};
-use crate::parallel_job::launched_rank;
+use crate::job_rank::launched_rank;
 use crate::signals::while_printing;
 use narrows_model::printable;
 use narrows_report::text::COLOURS;

@@ -20,6 +20,7 @@ mod hosts;
 mod identity;
 mod import;
 mod input;
+mod job_rank;
 mod measurement;
 mod noise;
 mod parallel_job;
@@ -51,9 +52,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub use exit::{CommandFailure, EXIT_CODES, ExitCodeFacts};
+pub use job_rank::{JobRank, launched_rank};
 pub use measurement::{refusal_of_bytes, time_of_day};
 pub use narrows_engines::own_folders::keep_disks;
-pub use parallel_job::{COLLECTIVE_SUITES, JobRank, launched_rank};
+pub use parallel_job::COLLECTIVE_SUITES;
 pub use ranks::{RankJob, serve_rank};
 
 /// What a binary brings along. The plain binary brings nothing; others may add engines and coordinators.
@@ -113,8 +115,7 @@ pub fn main_with(setup: &Setup) -> ExitCode {
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => return console.fail(&not_text(&raw)),
         Err(error) => return console.usage(&error),
     };
-    if let Some(rank) =
-        parallel_job::launched_rank().filter(|_| !ranks::is_job() && measures(&arguments.command))
+    if let Some(rank) = job_rank::launched_rank().filter(|_| !ranks::is_job() && measures(&arguments.command))
     {
         return parallel_job::refuse(rank, &console);
     }

@@ -70,13 +70,15 @@ fn io(bench: &Bench) -> anyhow::Result<PerfFindings> {
         Ok(memory) => memory,
         Err(why) => return Ok(PerfFindings { findings: Vec::new(), missing: vec![why] }),
     };
-    let mut folders = vec![bench.place(""), memory.path().to_owned()];
-    folders.extend(std::env::var_os(FOLDERS).iter().flat_map(std::env::split_paths));
+    let mut folders =
+        vec![("disk".to_owned(), bench.place("")), ("memory".to_owned(), memory.path().to_owned())];
+    let given = std::env::var_os(FOLDERS).unwrap_or_default();
+    folders.extend(std::env::split_paths(&given).map(|path| (path.display().to_string(), path)));
     with_libraries(bench, |library, all| {
-        for folder in &folders {
+        for (folder_name, folder) in &folders {
             let place = folder.join("narrows-perf-mpi");
             let contest = |what: &str| MpiContest {
-                label: format!("{what}, {}, {}", library.name, folder.display()),
+                label: format!("{what}, {}, {folder_name}", library.name),
                 names: &BOTH,
                 unit: "MB/s",
                 target: SAME,
