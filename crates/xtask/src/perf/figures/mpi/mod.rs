@@ -73,7 +73,8 @@ fn io(bench: &Bench) -> anyhow::Result<PerfFindings> {
     let mut folders =
         vec![("disk".to_owned(), bench.place("")), ("memory".to_owned(), memory.path().to_owned())];
     let given = std::env::var_os(FOLDERS).unwrap_or_default();
-    folders.extend(std::env::split_paths(&given).map(|path| (path.display().to_string(), path)));
+    let given = std::env::split_paths(&given).filter(|path| path.is_absolute());
+    folders.extend(given.map(|path| (path.display().to_string(), path)));
     with_libraries(bench, |library, all| {
         for (folder_name, folder) in &folders {
             let place = folder.join("narrows-perf-mpi");
