@@ -61,7 +61,8 @@ impl RankCoordinator {
             drop(messenger.send(LocalMessage::Begin { trial, events: events.clone() }));
         }
         // Elsewhere the same folder has other numbers.
-        let folders = if place.is_here { OwnPlaceFacts::of_target(assignment.target()) } else { Vec::new() };
+        let is_here = place.process.is_some();
+        let folders = if is_here { OwnPlaceFacts::of_target(assignment.target()) } else { Vec::new() };
         let mut port = RankPort {
             messenger,
             rank,

@@ -1,7 +1,9 @@
 //! `--hosts`: clients started by a remote shell, here one that runs the command on this machine; hosts that cannot be used,
 //! and hosts that are lost.
 
-use crate::support::remote_shell::{ON_TWO, SHELL, WITHOUT_B, hosts_of, of_record, write_shell};
+use crate::support::remote_shell::{
+    ON_TWO, SHELL, WITHOUT_B, hosts_of, of_record, write_another_build, write_shell,
+};
 use crate::support::running::{Running, TWO_CELLS_OF_TWO_CLIENTS, wait_for_phases, waited};
 use crate::support::{Seen, Surroundings, run, strangers_folder};
 use serde_json::Value;
@@ -166,11 +168,7 @@ fn a_login_script_that_prints_is_named_with_what_it_printed() {
 fn a_host_with_another_build_is_bad_input() {
     let folder = strangers_folder();
     write_shell(folder.path(), SHELL);
-    let other = folder.path().join("other");
-    fs::copy(env!("CARGO_BIN_EXE_narrows"), &other).unwrap();
-    let mut file = fs::OpenOptions::new().append(true).open(&other).unwrap();
-    std::io::Write::write_all(&mut file, b"another build").unwrap();
-    drop(file);
+    write_another_build(&folder.path().join("other"));
     let seen = scale(folder.path(), &[&ON_TWO[..], &["--remote-program", "./other"]].concat());
     seen.assert_said(2, &["host a runs another build", "host b runs another build", "install one build"]);
     assert!(!folder.path().join("record").exists());
