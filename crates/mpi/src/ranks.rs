@@ -128,6 +128,10 @@ impl ClientPort for RankPort {
         Some(&self.place.host)
     }
 
+    fn is_elsewhere(&self) -> bool {
+        self.place.process.is_none()
+    }
+
     fn send(&mut self, message: &ToClient) {
         let (rank, trial) = (self.rank, self.trial);
         if let ToClient::Go(_) = message
