@@ -51,6 +51,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub use exit::{CommandFailure, EXIT_CODES, ExitCodeFacts};
+pub use identity::own_memory;
 pub use measurement::{refusal_of_bytes, time_of_day};
 pub use narrows_engines::own_folders::keep_disks;
 pub use parallel_job::{COLLECTIVE_SUITES, JobRank, launched_rank};

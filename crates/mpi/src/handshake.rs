@@ -65,6 +65,7 @@ pub(crate) fn join(world: &SimpleCommunicator) -> Result<MpiJob, JobRefusal> {
         host: identity.host.clone(),
         pid: identity.pid,
         cpus: identity.cpus.clone(),
+        memory_bytes: identity.memory_bytes,
         clock_offset_ns: offset.offset_ns,
         clock_uncertainty_ns: Nanos(offset.uncertainty_ns),
     };

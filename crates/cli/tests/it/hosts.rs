@@ -42,6 +42,7 @@ fn clients_run_on_hosts_in_turn_and_the_record_says_which() {
     let names: Vec<&str> =
         hosts.as_array().unwrap().iter().map(|host| host["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["a", "b"]);
+    assert!(hosts[0]["memory_bytes"].as_u64().unwrap() > 0, "{hosts}");
     assert!(hosts[0]["shares_machine"].as_bool().unwrap() && hosts[0]["clock_offset_ns"] == 0, "{hosts}");
 
     // A connection to each host, and one for each client: 1 + 2 + 3 of them in one direction and the cuts.
