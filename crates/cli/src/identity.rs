@@ -1,5 +1,8 @@
 //! What this process is: its machine and its program, as a client reports them to a command on another host.
 
+use narrows_model::Bytes;
+use narrows_probe::Root;
+use narrows_probe::inventory::{ProcessFacts, host};
 use narrows_run::HostIdentity;
 use narrows_sys::process::{affinity, pid_namespace};
 use std::io::Read;
@@ -18,17 +21,29 @@ pub(crate) fn own_identity() -> HostIdentity {
     let time = time.map(|link| link.to_string_lossy().into_owned()).unwrap_or_default();
     // Numbers of processes mean nothing where it is not known in which namespace they are.
     let processes = pid_namespace().filter(|_| !boot_id.is_empty());
-    let cpus = affinity().unwrap_or_default();
     HostIdentity {
         hostname: read("/proc/sys/kernel/hostname").unwrap_or_default(),
         kernel_release: read("/proc/sys/kernel/osrelease").ok(),
-        affinity_cpus: cpus.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect(),
+        affinity_cpus: own_cpus(),
+        memory_bytes: own_memory(),
         processes: processes.map(|namespace| format!("{boot_id} {namespace}")).unwrap_or_default(),
         clock: format!("{boot_id} {time}"),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         program: program(),
         boot_id,
     }
+}
+
+fn own_cpus() -> Vec<u32> {
+    let cpus = affinity().unwrap_or_default();
+    cpus.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect()
+}
+
+/// Memory that this process can use; `None` where it is not known.
+#[must_use]
+pub fn own_memory() -> Option<Bytes> {
+    let process = ProcessFacts { affinity_cpus: own_cpus(), clock_resolution_ns: None };
+    host(&Root::system(), &process).0.usable_memory()
 }
 
 /// What this process runs: two builds differ in it.
@@ -60,6 +75,7 @@ mod tests {
         let own = own_identity();
         assert_eq!(own, own_identity());
         assert!(own.program.contains(" bytes, checksum "), "{}", own.program);
+        assert!(own.memory_bytes.is_some_and(|memory| memory.0 > 0));
         assert!(!own.hostname.is_empty() && !own.boot_id.is_empty() && !own.affinity_cpus.is_empty());
     }
 }

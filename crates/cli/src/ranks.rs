@@ -57,6 +57,11 @@ pub(crate) fn facts() -> &'static [RankFacts] {
     job().map_or(&[], |job| &job.ranks)
 }
 
+/// The host of each rank, in their order; empty without a job.
+pub(crate) fn host_names() -> Vec<String> {
+    facts().iter().map(|rank| rank.host.clone()).collect()
+}
+
 /// How many clients a load has that does not say so.
 pub(crate) fn usual_clients() -> u32 {
     u32::try_from(facts().len()).unwrap_or(u32::MAX).max(1)
@@ -166,7 +171,15 @@ mod tests {
     fn rank(rank: u32, host: &str, cpus: &[u32]) -> RankFacts {
         let host = host.to_owned();
         let cpus = cpus.to_vec();
-        RankFacts { rank, host, pid: 1, cpus, clock_offset_ns: 0, clock_uncertainty_ns: Nanos(0) }
+        RankFacts {
+            rank,
+            host,
+            pid: 1,
+            cpus,
+            memory_bytes: None,
+            clock_offset_ns: 0,
+            clock_uncertainty_ns: Nanos(0),
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The hosts on which the clients of a load run, where the command names them.
 
-use crate::units::Nanos;
+use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,9 @@ pub struct ClientHostFacts {
     pub kernel_release: Option<String>,
     /// CPUs on which its clients may run.
     pub affinity_cpus: Vec<u32>,
+    /// Memory that a client can use there; `None` where it is not known.
+    #[serde(default)]
+    pub memory_bytes: Option<Bytes>,
     /// Its monotonic clock minus that of the command's machine, before the load; 0 where it is the same clock.
     pub clock_offset_ns: i64,
     /// Largest error of the offset: half of the shortest round trip by which it was measured; 0 for the same clock.

@@ -58,6 +58,19 @@ impl Inventory {
         hosts
     }
 
+    /// The memory that a client can use on the host with the least of it: that of this machine where no hosts are named and there
+    /// are no ranks; `None` where that of any of them is not known.
+    #[must_use]
+    pub fn client_memory(&self) -> Option<Bytes> {
+        let hosts = self.client_hosts.iter().map(|host| host.memory_bytes);
+        let all: Vec<Option<Bytes>> = hosts.chain(self.ranks.iter().map(|rank| rank.memory_bytes)).collect();
+        if all.is_empty() {
+            return self.host.usable_memory();
+        }
+        let known: Option<Vec<Bytes>> = all.into_iter().collect();
+        known.and_then(|known| known.into_iter().min())
+    }
+
     /// CPUs that so many clients may use together on their hosts, each machine counted once; `None` where all clients run
     /// on this machine, or their CPUs are not known.
     #[must_use]
@@ -346,6 +359,32 @@ mod tests {
         assert_eq!(host.usable_memory(), Some(Bytes(4)), "a limit above the memory is none");
         host.memory_limit_bytes = Some(Bytes(2));
         assert_eq!(host.usable_memory(), Some(Bytes(2)));
+    }
+
+    #[test]
+    fn the_memory_of_clients_is_that_of_the_host_with_the_least_and_none_where_one_is_unknown() {
+        let with = |memories: &[serde_json::Value], ranks: bool| -> Inventory {
+            let one = |(rank, memory): (usize, &serde_json::Value)| {
+                serde_json::json!({"name": "h", "hostname": "h", "boot_id": null, "kernel_release": null,
+                    "shares_machine": false, "affinity_cpus": [], "clock_offset_ns": 0, "clock_uncertainty_ns": 9,
+                    "rank": rank, "host": "h", "pid": 1, "cpus": [], "memory_bytes": memory})
+            };
+            let all: Vec<_> = memories.iter().enumerate().map(one).collect();
+            let own = serde_json::json!({"hostname": "h", "online_cpus": 1, "affinity_cpus": [], "nics": [],
+                "memory_bytes": 4});
+            let place = if ranks { "ranks" } else { "client_hosts" };
+            let all = serde_json::json!({"host": own, "path": null, "unknown": [], place: all});
+            serde_json::from_value(all).unwrap()
+        };
+        assert_eq!(with(&[], false).client_memory(), Some(Bytes(4)), "this machine's");
+        for ranks in [false, true] {
+            assert_eq!(
+                with(&[8.into(), 6.into()], ranks).client_memory(),
+                Some(Bytes(6)),
+                "not this machine's"
+            );
+            assert_eq!(with(&[8.into(), serde_json::Value::Null], ranks).client_memory(), None);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Where the ranks of an MPI job run.
 
-use crate::units::Nanos;
+use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,9 @@ pub struct RankFacts {
     pub pid: u32,
     /// CPUs on which it may run.
     pub cpus: Vec<u32>,
+    /// Memory that it can use on its host; `None` where it is not known.
+    #[serde(default)]
+    pub memory_bytes: Option<Bytes>,
     /// How far its monotonic clock is before that of rank 0; 0 where it is the same clock.
     pub clock_offset_ns: i64,
     /// How far that may be wrong: half of the shortest round trip by which it was measured; 0 for the same clock.

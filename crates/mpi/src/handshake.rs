@@ -32,11 +32,10 @@ pub(crate) struct MpiJob {
 pub(crate) struct RankPlace {
     /// The name of its host.
     pub(crate) host: String,
-    /// Its process and when that was started, where both are known here by their numbers.
+    /// Its process and when that was started, where both are known here by their numbers: it then has the paths and devices
+    /// of rank 0 too.
     pub(crate) process: Option<(u32, u64)>,
-    /// Whether it has the paths and devices of rank 0, as a process of the same machine.
-    pub(crate) is_here: bool,
-    /// Whether it has the page cache of rank 0: it has its clock, as in [`RankFacts::shares_machine`].
+    /// Whether it has the page cache of rank 0: [`RankFacts::shares_machine`].
     pub(crate) shares_machine: bool,
 }
 
@@ -66,21 +65,19 @@ pub(crate) fn join(world: &SimpleCommunicator) -> Result<MpiJob, JobRefusal> {
         host: identity.host.clone(),
         pid: identity.pid,
         cpus: identity.cpus.clone(),
+        memory_bytes: identity.memory_bytes,
         clock_offset_ns: offset.offset_ns,
         clock_uncertainty_ns: Nanos(offset.uncertainty_ns),
     };
     let first = &all[0];
-    let place = |identity: &RankIdentity| RankPlace {
+    let place = |(identity, facts): (&RankIdentity, &RankFacts)| RankPlace {
         host: identity.host.clone(),
         process: first.knows_process_of(identity).then_some((identity.pid, identity.started_ticks)),
-        is_here: first.knows_process_of(identity),
-        shares_machine: first.clock == identity.clock,
+        shares_machine: facts.shares_machine(),
     };
-    Ok(MpiJob {
-        rank,
-        ranks: (0..).zip(all.iter().zip(&offsets)).map(facts).collect(),
-        places: all.iter().map(place).collect(),
-    })
+    let ranks: Vec<RankFacts> = (0..).zip(all.iter().zip(&offsets)).map(facts).collect();
+    let places = all.iter().zip(&ranks).map(place).collect();
+    Ok(MpiJob { rank, ranks, places })
 }
 
 fn unreadable() -> String {
@@ -133,7 +130,8 @@ fn measure(world: &SimpleCommunicator, rank: i32, clock: &Monotonic) -> ClockOff
         let before_ns = clock.now_ns();
         peer.send_with_tag(&0_i64, CLOCK_TAG);
         let (theirs_ns, _) = peer.receive_with_tag::<i64>(CLOCK_TAG);
-        let half_ns = clock.now_ns().saturating_sub(before_ns) / 2;
+        // Never 0, by which the same clock is known.
+        let half_ns = (clock.now_ns().saturating_sub(before_ns) / 2).max(1);
         let middle_ns = i64::try_from(before_ns + half_ns).unwrap_or(i64::MAX);
         let one = ClockOffset { offset_ns: theirs_ns.saturating_sub(middle_ns), uncertainty_ns: half_ns };
         if best.is_none_or(|best| one.uncertainty_ns < best.uncertainty_ns) {

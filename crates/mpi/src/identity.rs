@@ -1,5 +1,6 @@
 //! What a rank says of itself at the start: where it runs, what it runs, and by which clock.
 
+use narrows_model::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// One rank, as it describes itself.
@@ -13,6 +14,8 @@ pub(crate) struct RankIdentity {
     pub(crate) started_ticks: u64,
     /// CPUs on which it may run.
     pub(crate) cpus: Vec<u32>,
+    /// Memory that it can use; `None` where it is not known.
+    pub(crate) memory_bytes: Option<Bytes>,
     /// Boot id and namespace of processes: equal where processes of both are known by the same numbers.
     pub(crate) processes: String,
     /// Boot id and namespace of time: equal where both have one monotonic clock.
@@ -38,6 +41,7 @@ impl RankIdentity {
             pid,
             started_ticks,
             cpus: cpus(),
+            memory_bytes: narrows::own_memory(),
             // Numbers of processes mean nothing to a rank that cannot tell whose they are.
             processes: namespace.map(|namespace| format!("{boot_id} {namespace}")).unwrap_or_default(),
             clock: format!("{boot_id} {time}"),
@@ -104,6 +108,7 @@ mod tests {
             pid: 1,
             started_ticks: 1,
             cpus: vec![0],
+            memory_bytes: None,
             processes: String::new(),
             clock: String::new(),
             program: program.to_owned(),

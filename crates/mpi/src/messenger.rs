@@ -381,9 +381,9 @@ impl Messenger {
                 }
                 FromClient::Finished { at_ns }
             }
-            FromClient::Failed { message, errno } => {
+            FromClient::Failed(failure) => {
                 self.merges.entry(trial).or_default().add_own(Vec::new());
-                FromClient::Failed { message, errno }
+                FromClient::Failed(failure)
             }
             other => other.shifted(to_first),
         };

@@ -75,7 +75,8 @@ impl RankCoordinator {
             drop(messenger.send(LocalMessage::Begin { trial, events: events.clone() }));
         }
         // Elsewhere the same folder has other numbers.
-        let folders = if place.is_here { OwnPlaceFacts::of_target(assignment.target()) } else { Vec::new() };
+        let is_here = place.process.is_some();
+        let folders = if is_here { OwnPlaceFacts::of_target(assignment.target()) } else { Vec::new() };
         let mut port = RankPort {
             messenger,
             rank,
@@ -154,6 +155,10 @@ impl ClientPort for RankPort {
 
     fn host(&self) -> Option<&str> {
         Some(&self.place.host)
+    }
+
+    fn is_elsewhere(&self) -> bool {
+        self.place.process.is_none()
     }
 
     fn send(&mut self, message: &ToClient) {

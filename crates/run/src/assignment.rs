@@ -1,5 +1,6 @@
 //! What one client process is asked to do in one trial, and what it answers: values that cross a pipe.
 
+use crate::client_failure::ClientFailure;
 use crate::host_identity::HostIdentity;
 use crate::verify::UnitContent;
 use narrows_engines::OpenSpec;
@@ -443,12 +444,7 @@ pub enum FromClient {
     /// The folders that are not there, of those that were asked for.
     Missing(Vec<PathBuf>),
     /// The trial could not be run.
-    Failed {
-        /// What happened, where, what to do.
-        message: String,
-        /// The system's name of the error.
-        errno: String,
-    },
+    Failed(ClientFailure),
 }
 
 impl FromClient {

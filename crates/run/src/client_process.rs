@@ -165,11 +165,7 @@ pub fn serve_orders(
             });
         let done = match result {
             Ok(done) => FromClient::Done(Box::new(done)),
-            Err(error) => {
-                let errno =
-                    if let RunError::Engine(engine) = &error { engine.errno() } else { String::new() };
-                FromClient::Failed { message: error.to_string(), errno }
-            }
+            Err(error) => FromClient::Failed(error.into()),
         };
         answer(trial, done)?;
     }

@@ -2,7 +2,7 @@
 
 use crate::assignment::{ClientOutput, WindowTimes, WorkerOutput};
 use narrows_model::counters::{Combine, ProcessCpu, TcpCounters};
-use narrows_model::fault::merge_errors;
+use narrows_model::fault::{ErrorCount, merge_errors};
 use narrows_model::trial::{ClientTotals, InFlightAtEnd, OpTotals};
 use narrows_model::{Bytes, Cell, Histogram, Nanos, TrialOutput};
 
@@ -69,7 +69,29 @@ pub(crate) fn trial_output(
             output.verification.get_or_insert_default().add(verification);
         }
     }
+    if let Some(error) = empty_window(cell, times, &output) {
+        output.complete = false;
+        output.errors.push(error);
+    }
     output
+}
+
+/// That the requests took longer than the window, in which none completed; `None` where one did, or a failure says why none did.
+fn empty_window(cell: &Cell, times: WindowTimes, output: &TrialOutput) -> Option<ErrorCount> {
+    let found = output.in_flight_at_end.filter(|found| found.count > 0)?;
+    let is_empty = output.op_count == 0 && output.complete && output.errors.is_empty();
+    if !is_empty || !cell.ends_by_time() || output.open_loop.is_some() {
+        return None;
+    }
+    let window = Nanos(times.measure_until_ns.saturating_sub(times.measure_from_ns));
+    let first_message = format!(
+        "no request completed in the {:.1} s of the trial, at the end of which {} were in flight for up to {:.1} s: measure for \
+         longer (--cell-seconds, or stop.measure of a study), or with smaller requests",
+        window.as_secs_f64(),
+        found.count,
+        found.longest_in_flight_ns.as_secs_f64()
+    );
+    Some(ErrorCount { op: cell.workload.op, errno: "NO_COMPLETION".to_owned(), first_message, count: 1 })
 }
 
 /// Adds the clients `more` to `all`: what is large of them (distributions, counts of calls and checked blocks) is

@@ -2,6 +2,7 @@
 //!
 //! Not here: reading it, which is the command line's.
 
+use narrows_model::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// A machine and the program on it. Another build may report less: what is missing is empty.
@@ -16,6 +17,8 @@ pub struct HostIdentity {
     pub kernel_release: Option<String>,
     /// CPUs on which the process may run.
     pub affinity_cpus: Vec<u32>,
+    /// Memory that a process can use; `None` where it is not known.
+    pub memory_bytes: Option<Bytes>,
     /// Boot id and namespace of processes: equal where both processes know each other by number; empty where numbers mean
     /// nothing.
     pub processes: String,

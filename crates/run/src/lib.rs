@@ -9,6 +9,7 @@ pub mod assignment;
 mod block_tracing;
 mod caches;
 mod client_counters;
+pub mod client_failure;
 pub mod client_process;
 pub mod coordinator;
 pub mod error;

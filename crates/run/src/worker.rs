@@ -41,6 +41,9 @@ pub(crate) use objects::object_bytes;
 const REAP_SLICE_NS: u64 = 50_000_000;
 /// Wait for what is in flight when a window that time ends is over: enough for a device's own slow moments.
 const DRAIN_NS: u64 = 500_000_000;
+/// By how much a request may be slower than all before it until it is taken for lost: streams that share a link are that unequal
+/// while they start, when the first of them have it alone.
+const SLOWER_MAX: u64 = 30;
 /// Failures of one worker after which it gives up: the target is broken, and hammering it helps nobody.
 const ERRORS_MAX: u64 = 1000;
 

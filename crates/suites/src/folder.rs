@@ -43,7 +43,7 @@ pub struct FolderRoom {
 pub trait SuiteMachine {
     /// The host's name.
     fn hostname(&self) -> &str;
-    /// Memory that this process may use, where known.
+    /// Memory that a client may use on the host with the least of it, where known.
     fn memory_bytes(&self) -> Option<Bytes>;
     /// Free room for all files together, where known; `None` where they are on several file systems.
     fn free_bytes(&self) -> Option<Bytes>;
@@ -93,6 +93,25 @@ pub trait OnFolder: Suite<Prepared = PreparedFolder> {
     /// What of the request cannot be done there.
     fn on_hosts(&mut self, _: &SuiteHosts) -> Result<(), Vec<Problem>> {
         Ok(())
+    }
+
+    /// Has its clients run on the ranks of a job, whose hosts, in the order of the ranks, are `hosts`, before the machine is
+    /// looked at.
+    ///
+    /// # Errors
+    /// What of the request cannot be done there.
+    fn on_ranks(&mut self, _: &SuiteHosts) -> Result<(), Vec<Problem>> {
+        Ok(())
+    }
+
+    /// Clients that measure each cut where no hosts are named.
+    fn cut_clients(&self) -> u32 {
+        1
+    }
+
+    /// Whether its plan depends on the memory of the hosts.
+    fn plans_by_memory(&self) -> bool {
+        false
     }
 
     /// The file that lists the hosts, where the request names one.

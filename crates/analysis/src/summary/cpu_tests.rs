@@ -181,6 +181,7 @@ fn client_host(name: &str, boot_id: &str, cpus: u32) -> ClientHostFacts {
         shares_machine: false,
         kernel_release: None,
         affinity_cpus: (0..cpus).collect(),
+        memory_bytes: None,
         clock_offset_ns: 0,
         clock_uncertainty_ns: Nanos(1000),
     }

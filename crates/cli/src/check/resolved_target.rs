@@ -265,10 +265,8 @@ fn exported(
     nonce: u64,
     clock: &Arc<dyn Clock>,
 ) -> Result<ResolvedTargetKind, CommandFailure> {
+    refuse_endpoint(arguments)?;
     let target = &arguments.target;
-    if arguments.server.as_deref() == Some("self") {
-        return Err(CommandFailure::bad_input(elsewhere(target)));
-    }
     match measurement::examine_place(target, clock)? {
         PlaceFound::File { .. } if arguments.server.is_some() => Err(CommandFailure::bad_input(format!(
             "{target} is a file; --server needs a folder in which test files can be created"
@@ -297,22 +295,18 @@ fn unit(arguments: &CheckArguments, watch: &Watch) -> Result<ResolvedTargetKind,
     }
 }
 
-/// Refuses `--server` beside a block device, which no server is asked for, and one of this machine beside a LUN.
+/// Refuses `--server` beside a block device, which no server is asked for, and one of this machine beside a target of another:
+/// a LUN, a folder of a server or a bucket.
 fn refuse_endpoint(arguments: &CheckArguments) -> Result<(), CommandFailure> {
     let target = &arguments.target;
     match (arguments.server.as_deref(), target) {
         (Some(_), Target::Block(_)) => Err(CommandFailure::bad_input(format!(
             "--server is not supported with {target}: a block device of this machine does not say which server it is on"
         ))),
-        (Some("self"), _) => Err(CommandFailure::bad_input(elsewhere(target))),
+        (Some("self"), _) => Err(CommandFailure::bad_input(format!(
+            "--server self is for folders of this machine, and {target} is another machine's; run `narrows serve --root` on \
+             its server, and give --server HOST:PORT"
+        ))),
         _ => Ok(()),
     }
-}
-
-/// The sentence that an endpoint of this machine is not at `target`.
-fn elsewhere(target: &Target) -> String {
-    format!(
-        "--server self is for folders of this machine, and {target} is another machine's; run `narrows serve --root` on its \
-         server, and give --server HOST:PORT"
-    )
 }

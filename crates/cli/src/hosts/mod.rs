@@ -241,6 +241,7 @@ mod tests {
             shares_machine: clock_uncertainty_ns == 0,
             kernel_release: None,
             affinity_cpus: vec![0, 1],
+            memory_bytes: None,
             clock_offset_ns: 0,
             clock_uncertainty_ns: Nanos(clock_uncertainty_ns),
         }

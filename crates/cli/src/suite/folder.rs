@@ -1,7 +1,7 @@
 //! A run of a suite on a folder: the check of the same folder, whose cuts are below its tests, its files, its run and
 //! output.
 
-use super::machine::FolderMachine;
+use super::machine::{FolderMachine, PlanSite};
 use super::object_target::object_target;
 use super::output_files::OutputFiles;
 use super::test_folders::{TestFolders, check_places, parents_of};
@@ -12,13 +12,18 @@ use crate::console::Console;
 use crate::exit::{CommandFailure, Exit};
 use crate::hosts::{ClientStart, NamedHosts};
 use crate::measurement::{self, OutputContext, PathFound, RunExtent, RunSpec, Watch};
+use crate::ranks;
+use narrows_model::client_host::ClientHostFacts;
 use narrows_model::costs::PlanCosts;
-use narrows_model::{Bytes, Plan, Summary, Target};
+use narrows_model::{Bytes, Inventory, Plan, Summary, Target};
 use narrows_suites::{FolderRun, ObjectSupport, OnFolder, PreparedFolder};
 use std::path::{Path, PathBuf};
 
 /// Time that the plan of the check may take whose cuts are measured: all of them, on any path.
 const CUTS_SECONDS: f64 = 3600.0;
+/// What a plan of hosts does not know.
+const UNKNOWN_MEMORY: &str = "narrows: a plan connects to no host: sizes are compared with the memory of this machine here, and \
+                              in a run with that of the host that has the least";
 
 /// Runs what was typed with clients on `hosts`, and prints its output.
 ///
@@ -50,12 +55,16 @@ pub(super) fn run_into(
     places.iter().try_for_each(|place| check_dir(run.request.as_ref(), place))?;
     check_places(places.iter().map(PathBuf::as_path))?;
     check_mount(&run)?;
-    let (usual_clients, cut_clients) = (hosts.usual_clients(), cut_clients(&hosts));
+    let (usual_clients, cut_clients) = (hosts.usual_clients(), cut_clients(&run, &hosts));
+    if context.output.plan && hosts.are_named() && run.request.plans_by_memory() {
+        context.console.say(UNKNOWN_MEMORY);
+    }
     let dir = Target::File { path: run.dir.clone() };
     let clients = hosts.connect(context.output, std::slice::from_ref(&dir), &watch.clock)?;
     let mut prepared = prepare(&run, context.output, cut_clients, watch, Some(context.console))?;
     let mut folders = TestFolders::make(&run, &prepared, context)?;
-    let plan = planned(&mut run, &prepared, &folders, PlanSite { usual_clients, watch })?;
+    let memory = client_memory(&prepared, clients.hosts());
+    let plan = planned(&mut run, &prepared, &folders, PlanSite { usual_clients, memory, watch })?;
     if context.output.plan {
         context.print_plan(&plan)?;
         return Ok(Exit::Done);
@@ -90,21 +99,20 @@ pub(super) fn expected_costs(
     let prepared = prepare(&run, &output, 1, watch, None)?;
     let folders = TestFolders::make(&run, &prepared, OutputContext { output: &output, ..context })?;
     let usual_clients = NamedHosts::none().usual_clients();
-    let plan = planned(&mut run, &prepared, &folders, PlanSite { usual_clients, watch })?;
+    let memory = client_memory(&prepared, &[]);
+    let plan = planned(&mut run, &prepared, &folders, PlanSite { usual_clients, memory, watch })?;
     Ok((PlanCosts::from_plan(&plan), prepared.resolved.inventory().host.usable_memory()))
 }
 
-/// Clients that measure each cut: one on each host; on this machine one, which is the ranks' first in a job.
-fn cut_clients(hosts: &NamedHosts) -> u32 {
-    if hosts.are_named() { hosts.usual_clients() } else { 1 }
+/// Clients that measure each cut: one on each host; where none are named, what the suite says.
+fn cut_clients(run: &FolderRun, hosts: &NamedHosts) -> u32 {
+    if hosts.are_named() { hosts.usual_clients() } else { run.request.cut_clients() }
 }
 
-/// What a plan depends on beside the run and its folder.
-#[derive(Clone, Copy)]
-struct PlanSite<'a> {
-    /// Clients of a load that does not say how many.
-    usual_clients: u32,
-    watch: &'a Watch,
+/// Memory that a client may use on the host with the least of it, where known; the hosts are not in the inventory yet.
+fn client_memory(prepared: &PreparedCheck, hosts: &[ClientHostFacts]) -> Option<Bytes> {
+    let own = prepared.resolved.inventory().clone();
+    Inventory { ranks: ranks::facts().to_vec(), client_hosts: hosts.to_vec(), ..own }.client_memory()
 }
 
 fn planned(
@@ -113,8 +121,7 @@ fn planned(
     folders: &TestFolders,
     site: PlanSite<'_>,
 ) -> Result<Plan, CommandFailure> {
-    let resolution_ns = site.watch.clock_resolution_ns;
-    run.request.learn(&FolderMachine::new(prepared, &folders.targets, resolution_ns, site.usual_clients));
+    run.request.learn(&FolderMachine::new(prepared, &folders.targets, &site));
     let folder = PreparedFolder { targets: folders.targets.clone(), check: prepared.plan.clone() };
     run.request.plan(folder).map_err(refused)
 }

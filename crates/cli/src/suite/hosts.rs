@@ -8,6 +8,7 @@ use crate::check::check_server_of;
 use crate::exit::CommandFailure;
 use crate::hosts::NamedHosts;
 use crate::input::{self, HOST_LIST};
+use crate::ranks;
 use narrows_suites::jovian::NodesRun;
 use narrows_suites::{FolderRun, HostList, SuiteHosts};
 use std::path::Path;
@@ -27,6 +28,8 @@ pub(super) fn of_folder(
     if hosts.are_named() {
         check_server_of(&hosts, run.cuts.server.as_deref())?;
         run.request.on_hosts(&SuiteHosts::new(&hosts.names())).map_err(refused)?;
+    } else if ranks::is_job() {
+        run.request.on_ranks(&SuiteHosts::new(&ranks::host_names())).map_err(refused)?;
     }
     Ok(hosts)
 }

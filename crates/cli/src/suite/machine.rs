@@ -1,7 +1,7 @@
 //! What a suite asks of the machine and the folder that were prepared for it.
 
 use crate::check::PreparedCheck;
-use crate::measurement;
+use crate::measurement::{self, Watch};
 use narrows_engines::EngineFactory;
 use narrows_model::capabilities::Support;
 use narrows_model::{Bytes, Target};
@@ -9,24 +9,37 @@ use narrows_probe::Root;
 use narrows_probe::inventory::largest_cpu_cache;
 use narrows_suites::{FolderRoom, SuiteMachine};
 
+/// What a plan depends on beside the run and its folder.
+#[derive(Clone, Copy)]
+pub(super) struct PlanSite<'a> {
+    /// Clients of a load that does not say how many.
+    pub(super) usual_clients: u32,
+    /// Memory that a client may use on the host with the least of it, where known.
+    pub(super) memory: Option<Bytes>,
+    /// The clock and the request to stop.
+    pub(super) watch: &'a Watch,
+}
+
 /// The machine and the folder; caches and direct access are looked at when they are asked for.
 pub(super) struct FolderMachine<'a> {
     prepared: &'a PreparedCheck,
     targets: &'a [Target],
     clock_resolution_ns: u64,
+    memory: Option<Bytes>,
     /// Clients of a load that does not say how many: one on each host, or the ranks of a job.
     usual_clients: u32,
 }
 
 impl<'a> FolderMachine<'a> {
-    /// What was `prepared`, with the folders of the files.
-    pub(super) fn new(
-        prepared: &'a PreparedCheck,
-        targets: &'a [Target],
-        clock_resolution_ns: u64,
-        usual_clients: u32,
-    ) -> Self {
-        Self { prepared, targets, clock_resolution_ns, usual_clients }
+    /// What was `prepared`, with the folders of the files and what is known of the `site`.
+    pub(super) fn new(prepared: &'a PreparedCheck, targets: &'a [Target], site: &PlanSite<'_>) -> Self {
+        Self {
+            prepared,
+            targets,
+            clock_resolution_ns: site.watch.clock_resolution_ns,
+            memory: site.memory,
+            usual_clients: site.usual_clients,
+        }
     }
 
     /// The room of every folder; none where that of any is not known.
@@ -52,7 +65,7 @@ impl SuiteMachine for FolderMachine<'_> {
     }
 
     fn memory_bytes(&self) -> Option<Bytes> {
-        self.prepared.resolved.inventory().host.usable_memory()
+        self.memory
     }
 
     fn free_bytes(&self) -> Option<Bytes> {

@@ -1,7 +1,9 @@
 //! `--hosts`: clients started by a remote shell, here one that runs the command on this machine; hosts that cannot be used,
 //! and hosts that are lost.
 
-use crate::support::remote_shell::{ON_TWO, SHELL, WITHOUT_B, hosts_of, of_record, write_shell};
+use crate::support::remote_shell::{
+    ON_TWO, SHELL, WITHOUT_B, hosts_of, of_record, write_another_build, write_shell,
+};
 use crate::support::running::{Running, TWO_CELLS_OF_TWO_CLIENTS, wait_for_phases, waited};
 use crate::support::{Seen, Surroundings, run, strangers_folder};
 use serde_json::Value;
@@ -40,6 +42,7 @@ fn clients_run_on_hosts_in_turn_and_the_record_says_which() {
     let names: Vec<&str> =
         hosts.as_array().unwrap().iter().map(|host| host["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["a", "b"]);
+    assert!(hosts[0]["memory_bytes"].as_u64().unwrap() > 0, "{hosts}");
     assert!(hosts[0]["shares_machine"].as_bool().unwrap() && hosts[0]["clock_offset_ns"] == 0, "{hosts}");
 
     // A connection to each host, and one for each client: 1 + 2 + 3 of them in one direction and the cuts.
@@ -166,11 +169,7 @@ fn a_login_script_that_prints_is_named_with_what_it_printed() {
 fn a_host_with_another_build_is_bad_input() {
     let folder = strangers_folder();
     write_shell(folder.path(), SHELL);
-    let other = folder.path().join("other");
-    fs::copy(env!("CARGO_BIN_EXE_narrows"), &other).unwrap();
-    let mut file = fs::OpenOptions::new().append(true).open(&other).unwrap();
-    std::io::Write::write_all(&mut file, b"another build").unwrap();
-    drop(file);
+    write_another_build(&folder.path().join("other"));
     let seen = scale(folder.path(), &[&ON_TWO[..], &["--remote-program", "./other"]].concat());
     seen.assert_said(2, &["host a runs another build", "host b runs another build", "install one build"]);
     assert!(!folder.path().join("record").exists());

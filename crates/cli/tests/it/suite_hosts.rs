@@ -1,6 +1,8 @@
 //! `narrows suite` with clients on hosts: a row for each, placed in turn, with the refusals of the other commands.
 
-use crate::support::remote_shell::{ON_TWO, SHELL, WITHOUT_B, hosts_of, of_record, write_shell};
+use crate::support::remote_shell::{
+    ON_TWO, SHELL, WITHOUT_B, hosts_of, of_record, write_another_build, write_shell,
+};
 use crate::support::running::Served;
 use crate::support::{Seen, Surroundings, narrows, run, strangers_folder};
 use serde_json::Value;
@@ -209,11 +211,7 @@ fn a_host_that_cannot_be_reached_is_named_once_and_nothing_is_made() {
 fn another_build_in_a_list_is_bad_input() {
     let folder = tempfile::tempdir().unwrap();
     write_shell(folder.path(), SHELL);
-    let other = folder.path().join("other");
-    fs::copy(env!("CARGO_BIN_EXE_narrows"), &other).unwrap();
-    let mut file = fs::OpenOptions::new().append(true).open(&other).unwrap();
-    std::io::Write::write_all(&mut file, b"another build").unwrap();
-    drop(file);
+    write_another_build(&folder.path().join("other"));
     write_list(folder.path(), "./other");
     let seen = suite(folder.path(), "iozone -+m list -t 2 -i 0 --remote-shell ./shell", &[]);
     seen.assert_said(2, &["host a runs another build", "host b runs another build"]).assert_no_result();

@@ -41,6 +41,7 @@ mod robust_proxy_slow;
 mod robust_silent;
 mod s3;
 mod s3_others;
+mod slow_link;
 mod slurm;
 mod suite_hosts;
 mod suite_jovian;

@@ -115,3 +115,27 @@ fn what_io500_looks_up_was_created_on_another_host_in_either_order_of_ranks() {
         assert_eq!(visits, shifted(shift, &hosts), "{order:?}");
     }
 }
+
+#[test]
+fn ioperf_of_ranks_on_two_hosts_has_the_rows_of_hosts_and_on_one_those_of_processes() {
+    let Some(lab) = lab_with_ranks() else { return };
+    let hosts = RankHosts::new(&lab, 1, HOSTS);
+    let rows = |name: &str, words: &str| {
+        let data = lab.scratch().join(name);
+        fs::create_dir(&data).unwrap();
+        let mut command = hosts.narrows_mpi(RANKS_A_HOST, RankOrder::HostByHost);
+        command.args(["suite", "ioperf"]).arg(&data).args(["--count", "20", "--no-verdict", "--csv"]);
+        command.args(words.split_whitespace()).arg("--out").arg(lab.scratch().join(format!("{name}-record")));
+        let mut job = lab.start(name, command).unwrap();
+        let status = job.wait(JOB_ENDED).unwrap();
+        let (stdout, stderr) = (job.stdout().unwrap(), job.stderr().unwrap());
+        // Twenty I/Os are too short for a rate.
+        assert!(matches!(status.code(), Some(0 | 4)), "{stderr}");
+        let rows = stdout.lines().skip(1).filter_map(|line| line.split_once(','));
+        rows.map(|(row, _)| row.to_owned()).collect::<Vec<_>>()
+    };
+    let on_two = rows("two", "");
+    assert_eq!(on_two, ["1PV_n1_test", "NPV_n1_test", "<n*>", "n1.1", "n1.2", "n2.1", "n2.2"]);
+    let on_one = rows("one", "--processes 2 --tag here");
+    assert_eq!(on_one, ["here", "1PV_here_test", "NPV_here_test", "<here.*>", "here.1", "here.2"]);
+}

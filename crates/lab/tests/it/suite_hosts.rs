@@ -255,3 +255,55 @@ fn a_host_without_the_folder_is_named_once_and_nothing_is_left() {
     }
     assert!(!lab.scratch().join("record").exists(), "nothing was measured");
 }
+
+#[test]
+fn a_host_without_the_file_is_named_with_what_it_needs() {
+    let Some(lab) = lab() else { return };
+    let folders = ["shared", "same-b"].map(|name| lab.scratch().join(name));
+    for folder in &folders {
+        fs::create_dir(folder).unwrap();
+    }
+    let file = folders[0].join("data");
+    fs::write(&file, vec![1; 1 << 20]).unwrap();
+    let from = format!("{}/same-$host", lab.scratch().display());
+    let place = "unshare --mount --pid --fork --mount-proc --kill-child";
+    let shell = shell(&lab, &folders[0], &from, place);
+    let mut command = Command::new(narrows_bin().unwrap());
+    command.arg("scale").arg(&file).args(["--clients", "1,2", "--trials", "1", "--cell-seconds", "0.1"]);
+    command
+        .args(["--hosts", "b", "--remote-shell"])
+        .arg(shell)
+        .arg("--out")
+        .arg(lab.scratch().join("record"));
+    let mut process = lab.start("without-file", command).unwrap();
+    let status = process.wait(SOON).unwrap();
+    let said = process.stderr().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(status.code(), Some(3), "{said}");
+    assert!(
+        said.contains("on b failed: ") && said.contains("it is missing on b, where this client runs"),
+        "{said}"
+    );
+    assert!(!said.contains("check that it exists"), "no advice for this machine, which has it: {said}");
+}
+
+#[test]
+fn the_size_of_a_file_follows_from_the_memory_of_the_host_that_has_less_than_this_machine() {
+    let Some(lab) = lab() else { return };
+    let (shared, memory) = (lab.scratch().join("shared"), lab.scratch().join("meminfo"));
+    fs::create_dir(&shared).unwrap();
+    fs::write(&memory, "MemTotal:         163840 kB\nMemFree:          163840 kB\n").unwrap();
+    let place = format!(
+        "unshare --mount sh -c 'mount --bind {} /proc/meminfo && exec \"$@\"' small",
+        memory.display()
+    );
+    let shell = shell(&lab, &shared, &shared.display().to_string(), &place);
+    let mut command = Command::new(narrows_bin().unwrap());
+    command.args(["suite", "bonnie", "-d"]).arg(&shared).args(["-s", "100", "-n", "0", "--no-verdict"]);
+    command.args(["--hosts", "b", "--remote-shell"]).arg(shell);
+    let mut process = lab.start("small-host", command).unwrap();
+    let status = process.wait(SOON).unwrap();
+    let said = process.stderr().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(status.code(), Some(2), "{said}");
+    assert!(said.contains("a file of 100 MiB where the memory is 160 MiB"), "{said}");
+    assert!(fs::read_dir(&shared).unwrap().next().is_none(), "nothing was made, or it is removed");
+}

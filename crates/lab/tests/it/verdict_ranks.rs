@@ -1,7 +1,7 @@
 //! Verdicts on the load of several ranks of an MPI job, each on a host of its own behind its own link: what limits is the clients'
 //! links, what they share, or the server's memory before its device.
 
-use crate::support::check::{Checked, Served, assert_within, run_check, serve};
+use crate::support::check::{Checked, DEVICE_AND_CLIENT_CACHE, Served, assert_within, run_check, serve};
 use crate::support::ranks::{RankHosts, RankOrder};
 use crate::support::{lab_with_ranks, on_a_calm_machine};
 use narrows_lab::{BlkioThrottle, Lab, pin_to_cpus};
@@ -147,12 +147,6 @@ fn ranks_that_the_server_s_memory_answers_past_its_device_are_reported_and_no_de
         assert!(found.iter().all(|evidence| evidence.text.contains("at the server's device")), "{found:?}");
         let storage = checked.cells(Cut::ServerStorage).next().expect("the device by itself was measured");
         assert_within(storage.rate_bytes_per_s.unwrap().0, limit, 0.2);
-        checked.assert_none_limit(&[
-            Segment::Device,
-            Segment::DeviceBandwidth,
-            Segment::DeviceIops,
-            Segment::DeviceLatency,
-            Segment::ClientCache,
-        ]);
+        checked.assert_none_limit(&DEVICE_AND_CLIENT_CACHE);
     });
 }

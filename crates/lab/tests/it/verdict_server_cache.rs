@@ -2,7 +2,7 @@
 //!
 //! The server's device is limited to a rate that the cache exceeds by far: what is faster cannot have come from it.
 
-use crate::support::check::{Checked, assert_within, serve};
+use crate::support::check::{Checked, DEVICE_AND_CLIENT_CACHE, assert_within, serve};
 use crate::support::study::{bytes_per_s, run_study_from};
 use crate::support::{lab, on_a_calm_machine};
 use narrows_lab::{BlkioThrottle, Lab, pin_to_cpus};
@@ -62,13 +62,7 @@ fn single_reads_that_the_servers_page_cache_serves_are_reported_and_no_device_is
             "{statement}"
         );
         // What limits such reads, where it is not the cache, is what is left: round trips, or the CPUs that answer.
-        checked.assert_none_limit(&[
-            Segment::Device,
-            Segment::DeviceBandwidth,
-            Segment::DeviceIops,
-            Segment::DeviceLatency,
-            Segment::ClientCache,
-        ]);
+        checked.assert_none_limit(&DEVICE_AND_CLIENT_CACHE);
     });
 }
 

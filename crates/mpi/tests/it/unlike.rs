@@ -75,6 +75,7 @@ fn a_target_that_is_not_mounted_for_one_rank_is_said_once_with_that_rank() {
     let failed = events_of(&folder.path().join("record"), "cell_failed");
     let message = failed[0]["message"].as_str().unwrap();
     assert!(message.contains("client process 2 of 2 on ") && message.contains("No such file"), "{failed:?}");
+    assert!(message.contains("; it is missing on ") && !message.contains("check that"), "{failed:?}");
     assert_eq!(ended.stderr.matches("narrows: nothing could be measured").count(), 1, "{ended:?}");
     assert_nothing_left(folder.path());
 }

@@ -5,8 +5,10 @@
 
 use super::{LocalContext, TrialHooks};
 use crate::assignment::{Assignment, ClientOutput, FromClient, ToClient, WindowTimes};
+use crate::client_failure::ClientFailure;
 use crate::error::RunError;
 use narrows_engines::Clock;
+use narrows_model::Target;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -56,6 +58,10 @@ pub trait ClientPort {
     fn host(&self) -> Option<&str> {
         None
     }
+    /// Whether it runs on another machine, where the same path may be missing.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
     /// Sends it a message; a client that is gone shows otherwise.
     fn send(&mut self, message: &ToClient);
     /// How it was lost; `None` while it is there, or cannot be known not to be.
@@ -75,6 +81,8 @@ pub trait ClientPort {
 /// One client.
 struct Client {
     port: Box<dyn ClientPort>,
+    /// Whether it loads files by their paths.
+    loads_paths: bool,
     /// Time without a word.
     quiet_ns: u64,
     ready: bool,
@@ -111,7 +119,9 @@ pub fn run_clients(
     let (sender, inbox) = channel();
     let mut clients = Clients::new(inbox, sender.clone(), context.clock);
     for assignment in assignments {
-        clients.add(connect(assignment, &sender)?);
+        let is_path = |member: &Target| matches!(member, Target::File { .. });
+        let loads_paths = assignment.target().members().iter().any(is_path);
+        clients.add(connect(assignment, &sender)?, loads_paths);
     }
     clients.wait_until_ready(hooks)?;
     let Some(times) = hooks.ready(&clients.pids()) else { return Err(RunError::Stopped) };
@@ -153,8 +163,9 @@ impl Clients {
         }
     }
 
-    fn add(&mut self, port: Box<dyn ClientPort>) {
-        self.children.push(Client { port, quiet_ns: 0, ready: false, closed: None, settled: false });
+    fn add(&mut self, port: Box<dyn ClientPort>, loads_paths: bool) {
+        let client = Client { port, loads_paths, quiet_ns: 0, ready: false, closed: None, settled: false };
+        self.children.push(client);
     }
 
     fn pids(&self) -> Vec<u32> {
@@ -177,8 +188,8 @@ impl Clients {
             match self.next_message() {
                 Some((index, FromClient::Ready)) => self.children[index].ready = true,
                 Some((_, FromClient::Alive | FromClient::Clock { .. })) => {}
-                Some((index, FromClient::Failed { message, .. })) => {
-                    return Err(self.failure(index, &message));
+                Some((index, FromClient::Failed(failure))) => {
+                    return Err(self.failure(index, &failure));
                 }
                 Some((index, _)) => {
                     return Err(self.error(index, "sent a message before it was ready".to_owned()));
@@ -218,9 +229,9 @@ impl Clients {
                     self.children[index].settled = true;
                     outputs[index] = Some(*output);
                 }
-                Some((index, FromClient::Failed { message, .. })) => {
+                Some((index, FromClient::Failed(failure))) => {
                     self.children[index].settled = true;
-                    first_error.get_or_insert_with(|| self.failure(index, &message));
+                    first_error.get_or_insert_with(|| self.failure(index, &failure));
                 }
                 Some((index, FromClient::Finished { at_ns })) => {
                     self.apply_stone_wall(at_ns);
@@ -337,8 +348,16 @@ impl Clients {
         }
     }
 
-    fn failure(&self, index: usize, message: &str) -> RunError {
-        self.error(index, format!("failed: {message}"))
+    /// The error of a client that could not run its trial; what is missing on another machine has to be there, and what to do
+    /// here is no advice.
+    fn failure(&self, index: usize, failure: &ClientFailure) -> RunError {
+        let elsewhere = self.children.get(index).filter(|client| client.port.is_elsewhere());
+        let hint = match elsewhere.filter(|client| client.loads_paths && failure.errno == "ENOENT") {
+            Some(client) => missing_elsewhere(client.port.host().unwrap_or("the client's host")),
+            None => failure.hint.clone(),
+        };
+        let separator = if hint.is_empty() { "" } else { "; " };
+        self.error(index, format!("failed: {}{separator}{hint}", failure.message))
     }
 
     fn error(&self, index: usize, problem: String) -> RunError {
@@ -366,21 +385,39 @@ impl Drop for Clients {
     }
 }
 
+/// What to do about a path that `host` does not have.
+fn missing_elsewhere(host: &str) -> String {
+    format!(
+        "it is missing on {host}, where this client runs: it has to be on a file system that each host has mounted at the same \
+         path"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows_engines::EngineError;
     use narrows_model::trial::IntervalSample;
     use std::sync::Mutex;
 
     /// A client that says nothing of itself.
     struct SilentPort {
         name: &'static str,
+        is_elsewhere: bool,
         left: Arc<Mutex<Vec<&'static str>>>,
     }
 
     impl ClientPort for SilentPort {
         fn pid(&self) -> Option<u32> {
             None
+        }
+
+        fn host(&self) -> Option<&str> {
+            Some(self.name)
+        }
+
+        fn is_elsewhere(&self) -> bool {
+            self.is_elsewhere
         }
 
         fn send(&mut self, _message: &ToClient) {}
@@ -422,12 +459,41 @@ mod tests {
         let mut clients = Clients::new(inbox, sender.clone(), &clock);
         let left = Arc::<Mutex<Vec<&'static str>>>::default();
         for name in ["a", "b", "c"] {
-            clients.add(Box::new(SilentPort { name, left: Arc::clone(&left) }));
+            let port = SilentPort { name, is_elsewhere: false, left: Arc::clone(&left) };
+            clients.add(Box::new(port), true);
         }
-        let failed = FromClient::Failed { message: "no space".to_owned(), errno: "ENOSPC".to_owned() };
-        sender.send((0, ClientEvent::Message(failed))).unwrap();
+        let failed =
+            ClientFailure { message: "no space".to_owned(), hint: String::new(), errno: "ENOSPC".to_owned() };
+        sender.send((0, ClientEvent::Message(FromClient::Failed(failed)))).unwrap();
         let error = clients.collect(&mut NoHooks).unwrap_err();
-        assert_eq!(error.to_string(), "client process 1 of 3 failed: no space");
+        assert_eq!(error.to_string(), "client process 1 of 3 on a failed: no space");
         assert_eq!(*left.lock().unwrap(), ["b", "c"]);
+    }
+
+    /// The error of the only client, on b, that the system refuses to open /x for `errno`.
+    fn refused(is_elsewhere: bool, loads_paths: bool, errno: i32) -> String {
+        let clock: Arc<dyn Clock> = Arc::new(narrows_engines::MonotonicClock::new());
+        let (sender, inbox) = channel();
+        let mut clients = Clients::new(inbox, sender, &clock);
+        clients.add(Box::new(SilentPort { name: "b", is_elsewhere, left: Arc::default() }), loads_paths);
+        let error = EngineError::from_io("open", "/x", std::io::Error::from_raw_os_error(errno));
+        clients.failure(0, &RunError::Engine(error).into()).to_string()
+    }
+
+    #[test]
+    fn a_path_that_another_machine_does_not_have_is_reported_with_its_host_and_no_advice_for_this_one() {
+        let (not_found, denied) = (2, 13);
+        let there = refused(true, true, not_found);
+        assert!(
+            there.contains("on b failed: open /x: No such file")
+                && there.contains("; it is missing on b, where this client runs")
+                && !there.contains("check that it exists"),
+            "{there}"
+        );
+        for said in [refused(false, true, not_found), refused(true, false, not_found)] {
+            assert!(said.ends_with("; check that it exists and the spelling"), "{said}");
+        }
+        let said = refused(true, true, denied);
+        assert!(said.contains("; check this user's permissions there"), "{said}");
     }
 }

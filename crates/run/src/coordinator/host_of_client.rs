@@ -51,12 +51,6 @@ impl HostOfClient {
                 output.host = Some(self.name.clone());
                 Some(FromClient::Done(output))
             }
-            FromClient::Failed { message, errno } if errno == "ENOENT" && !self.shares_machine => {
-                let message = format!(
-                    "{message}; with --hosts a file or folder has to be on a file system that each host has mounted there"
-                );
-                Some(FromClient::Failed { message, errno })
-            }
             other => Some(other),
         }
     }
@@ -102,17 +96,5 @@ mod tests {
             assert_eq!(host.incoming(FromClient::Clock { at_ns: 1, pid: 77 }), None);
             assert_eq!(host.pid_here(), expected);
         }
-    }
-
-    #[test]
-    fn a_missing_path_elsewhere_is_reported_with_what_hosts_need() {
-        let failed =
-            || FromClient::Failed { message: "open /x: ENOENT".to_owned(), errno: "ENOENT".to_owned() };
-        let said = |host: HostOfClient| match host.incoming(failed()) {
-            Some(FromClient::Failed { message, .. }) => message,
-            _ => unreachable!(),
-        };
-        assert!(said(host(0, false)).contains("each host has mounted there"));
-        assert_eq!(said(host(0, true)), "open /x: ENOENT");
     }
 }

@@ -167,6 +167,10 @@ impl ClientPort for ChildPort {
         self.host.as_ref().map(|host| host.name.as_str())
     }
 
+    fn is_elsewhere(&self) -> bool {
+        self.host.as_ref().is_some_and(|host| !host.shares_machine)
+    }
+
     fn send(&mut self, message: &ToClient) {
         // A client that is gone shows in the inbox.
         drop(match &self.host {

@@ -118,6 +118,7 @@ impl ClientHosts {
             hostname: identity.hostname,
             kernel_release: identity.kernel_release,
             affinity_cpus: identity.affinity_cpus,
+            memory_bytes: identity.memory_bytes,
             clock_offset_ns: offset.offset_ns,
             clock_uncertainty_ns: Nanos(offset.uncertainty_ns),
             name,

@@ -1,7 +1,7 @@
 //! How a worker ends: the final sync, what is left behind, its output.
 
-use super::state::{CounterReadings, WorkerState};
-use super::{DRAIN_NS, ERRORS_MAX, Worker};
+use super::state::{CounterReadings, QueueSlot, WorkerState};
+use super::{DRAIN_NS, ERRORS_MAX, SLOWER_MAX, Worker};
 use crate::assignment::WorkerOutput;
 use narrows_engines::{Clock, EngineError, IoRequest, ProtocolCounters, Slot};
 use narrows_model::counters::{Combine, ProcessCpu};
@@ -13,10 +13,26 @@ use narrows_sys::process::{CpuScope, cpu_times, thread_cpu_wait_ns};
 
 impl<C: Clock + ?Sized> Worker<'_, C> {
     /// Whether what is still in flight after the window is not waited for any more: its completions count only
-    /// where something else than time ends the trial.
+    /// where something else than time ends the trial. Where none came in the whole window, one is waited for, which shows that the
+    /// path is only slow.
     pub(super) fn drain_is_over(&self, flight: &WorkerState) -> bool {
-        let drain_ns = if self.ends_by_time() { DRAIN_NS } else { self.assignment.answer_timeout_ns.0 };
+        let timeout_ns = self.assignment.answer_timeout_ns.0;
+        let drain_ns = match flight.longest_ns {
+            _ if !self.ends_by_time() => timeout_ns,
+            _ if !self.is_silent(flight) => DRAIN_NS,
+            0 => timeout_ns,
+            longest_ns => longest_ns.saturating_mul(SLOWER_MAX).min(timeout_ns).max(DRAIN_NS),
+        };
         self.window.is_cancelled() || flight.stamp > self.end_ns(flight).saturating_add(drain_ns)
+    }
+
+    /// Whether nothing has completed since the window began, though all that is in flight was submitted longer ago than the window
+    /// is long. A deep queue on a slow path keeps requests waiting for longer than that while it answers others.
+    fn is_silent(&self, flight: &WorkerState) -> bool {
+        let from_ns = self.window.measure_from_ns();
+        let window_ns = self.window.measure_until_ns().saturating_sub(from_ns);
+        let is_old = |place: &QueueSlot| flight.stamp > place.submitted_ns + window_ns;
+        flight.answered_ns < from_ns && flight.places.iter().all(is_old)
     }
 
     /// The window's end, or when it was noticed.
@@ -32,14 +48,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         is_due && flight.stamp <= self.end_ns(flight).saturating_add(DRAIN_NS)
     }
 
-    /// Leaves what is in flight behind; that nothing at all came in the whole window is a failure.
+    /// Leaves what is in flight behind; that nothing at all came in the window and after it is a failure.
     pub(super) fn give_up(&self, flight: &mut WorkerState, in_flight: usize) {
-        let window_ns = self.window.measure_until_ns().saturating_sub(self.window.measure_from_ns());
-        // A deep queue on a slow path keeps requests waiting for longer than the window while it answers others.
-        let answered = flight.span_ns.1 > 0;
-        let silent =
-            !answered && flight.places.iter().all(|place| flight.stamp > place.submitted_ns + window_ns);
-        if !self.window.is_cancelled() && (!self.ends_by_time() || silent) {
+        if !self.window.is_cancelled() && (!self.ends_by_time() || self.is_silent(flight)) {
             let op = self.assignment.cell.workload.op;
             let message = format!("{in_flight} x {op} on {} did not complete", self.assignment.target());
             flight.faults.note(op, "NO_ANSWER", &message);

@@ -78,8 +78,9 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         }
     }
 
-    /// Counts the completions; two functions, so that a load that is not verified pays nothing for those that are.
-    fn settle<const VERIFIED: bool>(&mut self, flight: &mut WorkerState) {
+    /// Notes where in the trial the completions are; whether they count.
+    #[inline]
+    fn note_completions(&self, flight: &mut WorkerState) -> bool {
         // A completion that arrives after the window belongs to no interval of it.
         let counts = flight.stamp <= self.window.measure_until_ns() || !self.ends_by_time();
         if counts {
@@ -87,16 +88,33 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         } else if !flight.at_end.is_noted && !flight.starts.are_scheduled() {
             flight.note_late(self.window.measure_until_ns());
         }
+        flight.answered_ns = flight.stamp;
         if !flight.measuring {
             flight.give_back();
         }
+        counts
+    }
+
+    /// Counts the completions; two functions, so that a load that is not verified pays nothing for those that are.
+    fn settle<const VERIFIED: bool>(&mut self, flight: &mut WorkerState) {
+        let counts = self.note_completions(flight);
         self.count_first_turn(flight);
         if flight.free.is_empty() {
             flight.freed_ns = flight.stamp;
         }
         let scheduled = flight.starts.are_scheduled();
         let WorkerState {
-            completions, places, free, kinds, starts, faults, stamp, verifier, objects, ..
+            completions,
+            places,
+            free,
+            kinds,
+            starts,
+            faults,
+            stamp,
+            verifier,
+            objects,
+            longest_ns,
+            ..
         } = flight;
         let mut run = ResponseBatch::default();
         for done in completions.as_slice() {
@@ -120,6 +138,7 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             let Some(bytes) = moved_bytes else { continue };
             let response_ns = stamp.saturating_sub(place.from_ns);
             let service_ns = stamp.saturating_sub(place.submitted_ns);
+            *longest_ns = service_ns.max(*longest_ns);
             if scheduled && self.window.measures(place.from_ns) {
                 self.recorder.arrived(place.kind, response_ns, service_ns);
             }

@@ -60,6 +60,10 @@ pub(super) struct WorkerState {
     pub(super) end_seen_ns: u64,
     /// The last completion before the window, 0 without one, and the last in it.
     pub(super) span_ns: (u64, u64),
+    /// The last completion of all, 0 without one: what is drained completes after the window.
+    pub(super) answered_ns: u64,
+    /// The longest time that a request has taken, 0 without one.
+    pub(super) longest_ns: u64,
     pub(super) arrivals: ArrivalCounts,
     pub(super) at_end: WindowEndInFlight,
 }
@@ -145,6 +149,8 @@ impl WorkerState {
             synced_ns: None,
             end_seen_ns: 0,
             span_ns: (0, 0),
+            answered_ns: 0,
+            longest_ns: 0,
             arrivals: ArrivalCounts::default(),
             at_end: WindowEndInFlight::default(),
         }

@@ -99,6 +99,10 @@ impl OnFolder for Request {
         self.set_hosts(hosts)
     }
 
+    fn plans_by_memory(&self) -> bool {
+        self.ram_mib.is_none() && self.file_mib != Some(0)
+    }
+
     fn learn(&mut self, machine: &dyn SuiteMachine) {
         self.name.get_or_insert_with(|| machine_name::of_host(machine.hostname()));
         (self.memory, self.free) = (machine.memory_bytes(), machine.free_bytes());

@@ -6,7 +6,7 @@ use super::request::Request;
 use super::{BonniePhase, PHASES, PhaseAction, text};
 use crate::host_rates::{HostLoad, LinkCeiling, data_rate};
 use narrows_analysis::BUSY_RATIO;
-use narrows_model::quantity::{amount, op_rate, seconds};
+use narrows_model::quantity::{op_rate, seconds};
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Op, Summary};
 
@@ -78,17 +78,8 @@ pub(super) fn sentences(rows: &[BonnieRow], request: &Request) -> Vec<String> {
 }
 
 fn in_memory(request: &Request) -> Option<String> {
-    let memory =
-        request.memory.filter(|memory| request.file_bytes().0 > 0 && request.file_bytes() < *memory)?;
-    let owner = if request.hosts.is_empty() { "this machine's" } else { "its host's" };
-    (!request.direct).then(|| {
-        format!(
-            "{} per file is less than the {} of memory: data is read shortly after it was written, and may come from \
-             {owner} page cache",
-            amount(request.file_bytes()),
-            amount(memory)
-        )
-    })
+    let has_file = !request.direct && request.file_bytes().0 > 0;
+    has_file.then(|| request.hosts.cached_file(request.file_bytes(), request.memory)).flatten()
 }
 
 /// Phases too short for a rate in any run and process, with what makes the shortest long enough.
@@ -264,6 +255,14 @@ mod tests {
 
     #[test]
     fn a_file_below_the_memory_is_reported_but_for_direct_access() {
+        let hosts = SuiteHosts::new(&["a".to_owned(), "b".to_owned()]);
+        let unknown = Request { memory: None, hosts, ..of_edition(Edition::V2_00) };
+        assert!(
+            said(&[], &unknown).contains("the memory of the hosts is not known"),
+            "{}",
+            said(&[], &unknown)
+        );
+        assert_eq!(said(&[], &Request { file_mib: Some(0), ..unknown }), "");
         let small = Request { file_mib: Some(1 << 10), ..of_edition(Edition::V2_00) };
         assert!(
             said(&[], &small).contains("1.00 GiB per file is less than the 4.00 GiB of memory"),

@@ -118,7 +118,7 @@ pub struct Request {
     pub hosts: SuiteHosts,
     /// Whether cuts of the path are measured beside the phases.
     pub has_cuts: bool,
-    /// Memory of this machine, where known.
+    /// Memory of the host that has the least, where known.
     pub memory: Option<Bytes>,
     /// Free room for files, where known.
     pub free: Option<Bytes>,

@@ -29,12 +29,13 @@ pub struct Arguments {
     /// Repetitions of each test; its figures are all bytes over all the time
     #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, PASSES_MAX))]
     pub(super) passes: u32,
-    /// Processes of the row NPV, which start each test together, each with its own file; with --hosts on each host
-    #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, PROCESSES_MAX))]
-    pub(super) processes: u32,
+    /// Processes of the row NPV, which start each test together, each with its own file; with --hosts on each host; the
+    /// default is 1, and the ranks of an MPI job on several hosts
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, PROCESSES_MAX))]
+    pub(super) processes: Option<u32>,
     /// Rows to measure: a plain run, one process below the driver, --processes of them; the default is run, and all
     /// three
-    /// from 2 processes on; with --hosts 1PV, on the first host, and NPV
+    /// from 2 processes on; with --hosts, and with ranks on several hosts, 1PV, on the first host, and NPV
     #[arg(long, value_name = "run,1PV,NPV", value_delimiter = ',', value_parser = one_of(&RowKind::ALL, RowKind::name), ignore_case = true)]
     pub(super) rows: Vec<RowKind>,
     /// Call after every I/O that writes: each fwrite, and each --buffer KB of putc
@@ -77,19 +78,22 @@ impl Arguments {
     }
 
     fn request(&self) -> Request {
-        let usual: &[RowKind] = if self.processes > 1 { &RowKind::ALL } else { &[RowKind::Run] };
+        let processes = self.processes.unwrap_or(1);
+        let usual: &[RowKind] = if processes > 1 { &RowKind::ALL } else { &[RowKind::Run] };
         let asked = if self.rows.is_empty() { usual } else { &self.rows };
         Request {
             buffer_kb: self.buffer,
             count: self.count,
             passes: self.passes,
-            processes: self.processes,
+            processes,
             rows: RowKind::ALL.into_iter().filter(|kind| asked.contains(kind)).collect(),
             flush: self.flush,
             tag: self.tag.clone(),
             csv: self.csv,
             hosts: SuiteHosts::default(),
             has_rows: !self.rows.is_empty(),
+            typed_processes: self.processes,
+            ranks: None,
             link: self.link,
             has_cuts: !self.cuts.no_verdict,
             memory: None,

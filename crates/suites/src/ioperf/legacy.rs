@@ -20,6 +20,8 @@ pub(super) fn request(options: &SuiteSource) -> Option<Request> {
         csv: text("output")? == "csv",
         hosts: SuiteHosts::default(),
         has_rows: true,
+        typed_processes: None,
+        ranks: None,
         link: None,
         has_cuts: options.has_cuts(),
         memory: number("memory_bytes").map(Bytes),

@@ -93,6 +93,15 @@ impl OnFolder for Request {
         self.set_hosts(hosts)
     }
 
+    fn on_ranks(&mut self, hosts: &SuiteHosts) -> Result<(), Vec<Problem>> {
+        self.set_ranks(hosts)
+    }
+
+    /// The link that all hosts share is measured from all of them.
+    fn cut_clients(&self) -> u32 {
+        self.ranks.unwrap_or(1)
+    }
+
     fn learn(&mut self, machine: &dyn SuiteMachine) {
         self.tag.get_or_insert_with(|| tag_of(machine.hostname()));
         (self.memory, self.free) = (machine.memory_bytes(), machine.free_bytes());

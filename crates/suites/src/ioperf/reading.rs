@@ -7,7 +7,7 @@ use super::{KB, TESTS};
 use crate::host_rates::{HostLoad, LinkCeiling, data_rate};
 use narrows_analysis::spread::{ClientSpread, MixtureOutcome};
 use narrows_analysis::{BUSY_RATIO, SHORT_RUN_S};
-use narrows_model::quantity::{self as text, amount};
+use narrows_model::quantity as text;
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Op};
 
@@ -65,14 +65,7 @@ pub(super) fn of_hosts(rows: &[IoperfRow], request: &Request, link: Option<LinkC
 
 fn in_memory(request: &Request) -> Option<String> {
     let file = Bytes(request.file_kb().saturating_mul(1024));
-    let memory = request.memory.filter(|memory| file < *memory)?;
-    let owner = if request.hosts.is_empty() { "this machine's" } else { "its host's" };
-    Some(format!(
-        "{} per file is less than the {} of memory: data is read shortly after it was written, and may come from {owner} \
-         page cache",
-        amount(file),
-        amount(memory)
-    ))
+    request.hosts.cached_file(file, request.memory)
 }
 
 fn short(rows: &[IoperfRow], request: &Request) -> Option<String> {
@@ -177,6 +170,15 @@ mod tests {
     #[test]
     fn a_file_below_the_memory_is_reported() {
         assert!(said(&[]).contains("39.1 MiB per file is less than the 256 MiB of memory"), "{}", said(&[]));
+        let hosts = SuiteHosts::new(&["a".to_owned(), "b".to_owned()]);
+        let on_hosts = Request { hosts, ..request_of_three() };
+        let text = sentences(&[], &on_hosts).join("");
+        assert!(
+            text.contains("256 MiB of memory of the host with the least") && text.contains("its host's"),
+            "{text}"
+        );
+        let text = sentences(&[], &Request { memory: None, ..on_hosts }).join("");
+        assert!(text.contains("the memory of the hosts is not known"), "{text}");
         let large = Request { memory: Some(Bytes(1 << 20)), ..request_of_three() };
         assert_eq!(sentences(&[], &large).join(""), "");
     }

@@ -118,18 +118,24 @@ pub struct Request {
     pub tag: Option<String>,
     /// Whether the native output is CSV.
     pub csv: bool,
-    /// Hosts that the processes run on, in turn; none for this machine.
+    /// Hosts that the processes run on, in turn, or those of the ranks that they are; none for one host.
     #[serde(default, skip_serializing_if = "SuiteHosts::is_empty")]
     pub hosts: SuiteHosts,
     /// Whether the rows were named, and not chosen by the number of processes.
     #[serde(skip)]
     pub(super) has_rows: bool,
+    /// The number of processes, where it was given.
+    #[serde(skip)]
+    pub(super) typed_processes: Option<u32>,
+    /// How many ranks of a job on several hosts the processes are.
+    #[serde(skip)]
+    pub(super) ranks: Option<u32>,
     /// Rate of the link that all hosts share, where it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<BytesPerSec>,
     /// Whether cuts of the path are measured beside the tests.
     pub has_cuts: bool,
-    /// Memory of this machine, where known.
+    /// Memory of the host that has the least, where known.
     pub memory: Option<Bytes>,
     /// Free room for files, where known.
     pub free: Option<Bytes>,
@@ -184,6 +190,25 @@ impl Request {
             let hint = "a process on the first host alone is 1PV; omit --rows for 1PV and NPV";
             problems.push(Problem::new("rows", "run, with --hosts", "1PV, NPV", hint));
         }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+
+    /// Has the processes run on the ranks of a job: on all of them where no number was asked for. The rows are those of hosts
+    /// where these ranks are on several of `hosts`, which are those of all ranks in their order.
+    ///
+    /// # Errors
+    /// Processes that ranks cannot have.
+    pub(super) fn set_ranks(&mut self, hosts: &SuiteHosts) -> Result<(), Vec<Problem>> {
+        let processes = self.typed_processes.unwrap_or(hosts.count().min(PROCESSES_MAX));
+        let used = hosts.first_of(processes);
+        if !used.are_several() {
+            return Ok(());
+        }
+        (self.hosts, self.processes, self.ranks) = (used, processes, Some(processes));
+        if !self.has_rows {
+            self.rows = vec![RowKind::OneProcess, RowKind::Processes];
+        }
+        let problems = self.problems();
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
@@ -298,6 +323,28 @@ mod tests {
         assert!(messages(|asked| asked.processes = 257).contains("processes: found 257; allowed: 1 to 256"));
         assert!(messages(|asked| asked.count = u64::MAX).contains("count: found 18446744073709551615"));
         assert!(messages(|asked| asked.rows.clear()).contains("rows: found none"));
+    }
+
+    #[test]
+    fn ranks_on_several_hosts_have_the_rows_of_hosts_and_those_of_one_keep_theirs() {
+        let hosts = SuiteHosts::new(&["a", "a", "b", "b"].map(str::to_owned));
+        let placed = |asked: Request, hosts: &SuiteHosts| {
+            let mut asked = asked;
+            asked.set_ranks(hosts).unwrap();
+            asked
+        };
+        let all = placed(request(), &hosts);
+        assert_eq!((all.processes, all.rows), (4, vec![RowKind::OneProcess, RowKind::Processes]));
+        assert_eq!(all.hosts.client_names(4), ["a.1", "a.2", "b.1", "b.2"]);
+        let three = placed(Request { processes: 3, typed_processes: Some(3), ..request() }, &hosts);
+        assert_eq!((three.processes, three.hosts.client_names(3).pop().as_deref()), (3, Some("b.1")));
+        // Asked for, the plain run of rank 0 stays.
+        let rows = RowKind::ALL.to_vec();
+        assert_eq!(placed(Request { rows: rows.clone(), has_rows: true, ..request() }, &hosts).rows, rows);
+        let two = Request { processes: 2, typed_processes: Some(2), ..request() };
+        assert_eq!(placed(two.clone(), &hosts), two, "both are on a");
+        let one_host = hosts.first_of(2);
+        assert_eq!(placed(request(), &one_host), request());
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub(super) fn request() -> Request {
         csv: false,
         hosts: SuiteHosts::default(),
         has_rows: false,
+        typed_processes: None,
+        ranks: None,
         link: None,
         has_cuts: true,
         memory: None,

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -18,6 +19,13 @@ pub(crate) fn write_shell(folder: &Path, text: &str) {
     let path = folder.join("shell");
     fs::write(&path, text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Makes another build of the program at `path`, which works as this one does.
+pub(crate) fn write_another_build(path: &Path) {
+    fs::copy(env!("CARGO_BIN_EXE_narrows"), path).unwrap();
+    let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
+    file.write_all(b"another build").unwrap();
 }
 
 /// Words that put the clients on hosts a and b.

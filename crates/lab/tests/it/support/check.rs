@@ -20,6 +20,15 @@ const CHECKED: Duration = Duration::from_mins(1);
 /// Any 16 bytes do: it only has to be the same on both sides.
 const TOKEN: &str = "a-token-for-the-lab-alone";
 
+/// What cannot limit reads that a server serves from its memory past the client's.
+pub(crate) const DEVICE_AND_CLIENT_CACHE: [Segment; 5] = [
+    Segment::Device,
+    Segment::DeviceBandwidth,
+    Segment::DeviceIops,
+    Segment::DeviceLatency,
+    Segment::ClientCache,
+];
+
 /// A `narrows serve` that runs in a host.
 #[derive(Debug)]
 pub(crate) struct Served {

@@ -129,3 +129,35 @@ fn a_trial_adds_up_its_workers_and_keeps_the_oldest() {
     all.add(&InFlightAtEnd::default());
     assert_eq!(all, at_end(4, 400));
 }
+
+#[test]
+fn a_request_that_takes_longer_than_the_window_is_slow_and_not_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut slow = device(1, Vec::new());
+    slow.device.per_op_ns = Nanos(3_000_000_000);
+    let mut waiting = assignment(&slow, &folder, 1);
+    waiting.answer_timeout_ns = Nanos(5_000_000_000);
+    let (output, _) = run(&waiting, &StopFlag::default());
+    // Of the window from 0.5 to 1.5 s it has nothing.
+    assert_eq!((output.op_count, output.complete, output.errors.len()), (0, true, 0), "{:?}", output.errors);
+    // One that takes longer than is waited for is given up.
+    waiting.answer_timeout_ns = Nanos(1_000_000_000);
+    let (output, _) = run(&waiting, &StopFlag::default());
+    assert!(!output.complete && output.errors[0].errno == "NO_ANSWER", "{:?}", output.errors);
+}
+
+#[test]
+fn a_request_is_waited_for_by_what_those_before_it_took() {
+    // The second of the requests begins in the warm-up and takes 2.5 s: those before took 100 ms, or 10 ms.
+    for (per_op_ms, is_lost) in [(100, false), (10, true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let stall = Fault::Stall { every: 2, extra_ns: Nanos(2_500_000_000) };
+        let mut uneven = device(1, vec![stall]);
+        uneven.device.per_op_ns = Nanos::from_millis(per_op_ms);
+        let mut waiting = assignment(&uneven, &folder, 1);
+        waiting.answer_timeout_ns = Nanos(5_000_000_000);
+        let (output, _) = run(&waiting, &StopFlag::default());
+        let lost = output.errors.iter().any(|error| error.errno == "NO_ANSWER");
+        assert_eq!((lost, output.complete), (is_lost, !is_lost), "{per_op_ms} ms: {:?}", output.errors);
+    }
+}

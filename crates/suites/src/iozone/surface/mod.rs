@@ -101,7 +101,7 @@ impl SurfaceMarks {
         Self {
             read_kb: in_kb(nfs.and_then(|nfs| nfs.read_bytes_max)),
             write_kb: in_kb(nfs.and_then(|nfs| nfs.write_bytes_max)),
-            memory_kb: in_kb(inventory.host.usable_memory()),
+            memory_kb: in_kb(inventory.client_memory()),
             ceiling: if is_remote { wire.or(link) } else { wire.or(device) },
         }
     }

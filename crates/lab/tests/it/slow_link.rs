@@ -1,0 +1,29 @@
+//! Streams that share a slow link: a request takes longer than a trial's window, and what is in flight at its end is no failure.
+
+use narrows_model::Cut;
+
+use crate::support::check::{assert_within, serve};
+use crate::support::lab;
+use crate::support::study::{bytes_per_s, run_study_from};
+
+/// What the server's link is limited to: 16 blocks of 1 MiB take 2.7 s.
+const LINK: &str = "50mbit";
+const LINK_BITS_PER_S: u64 = 50_000_000;
+
+#[test]
+fn sixteen_streams_of_large_reads_over_a_slow_link_lose_no_request() {
+    let Some(lab) = lab() else { return };
+    let (client, server) = (lab.host(1).unwrap(), lab.host(2).unwrap());
+    server.limit_rate(LINK).unwrap();
+    let served = serve(&lab, &server, None, |_| {});
+    let text = format!(
+        "target = \"tcp://{}/memory\"\n[workload]\nblock = \"1MiB\"\nclients = 16\nfile = \"1MiB\"\n[stop]\ntrials = 1\n\
+         warm_up = \"1s\"\nmeasure = \"1500ms\"\n",
+        served.address
+    );
+    let checked = run_study_from(&lab, &client, &served, "slow-link", &text);
+    let path = checked.only(Cut::Path);
+    assert!(path.errors.is_empty() && checked.exit_code == 0, "{:?}: {}", path.errors, checked.stderr);
+    // Eight blocks in the window, of which the borders cut some.
+    assert_within(bytes_per_s(path), server.payload_bytes_per_s(LINK_BITS_PER_S), 0.4);
+}
