@@ -209,7 +209,15 @@ mod tests {
 
     fn rank(number: u32, host: &str, cpus: &[u32]) -> RankFacts {
         let (host, cpus) = (host.to_owned(), cpus.to_vec());
-        RankFacts { rank: number, host, pid: 1, cpus, clock_offset_ns: 0, clock_uncertainty_ns: Nanos(0) }
+        RankFacts {
+            rank: number,
+            host,
+            pid: 1,
+            cpus,
+            clock_offset_ns: 0,
+            clock_uncertainty_ns: Nanos(0),
+            memory_bytes: None,
+        }
     }
 
     #[test]
