@@ -72,13 +72,15 @@ pub struct LoadExtrapolation {
 }
 
 /// How a rate is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExtrapolationMethod {
     /// The level that the points past the knee have.
     Plateau,
     /// The law that six points or more support, past the knee.
     Law,
+    /// The rate of the most clients, and what growth the points leave beyond it.
+    Growth,
     /// A closed network of queues with measured demands: mean value analysis below, asymptotic bounds above.
     Network,
     /// A closed network of queues with measured demands that has windows or stripes: simulated below, asymptotic bounds above.

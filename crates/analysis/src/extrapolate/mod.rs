@@ -1,10 +1,13 @@
 //! Rates of more clients than were measured, with intervals, or why the record leaves them open.
 //!
-//! Past the knee the points themselves are extrapolated; before it only a network of measured demands can be, which is
-//! simulated where it has what mean value analysis cannot express. Not here: the curve and its law, which are `scaling`'s.
+//! Past the knee the points themselves are extrapolated; before it a network of measured demands is, which is simulated where
+//! it has what mean value analysis cannot express; where neither is known, what growth the points leave bounds the rate. Not
+//! here: the curve and its law, which are `scaling`'s.
 
 mod after_full;
+mod cost;
 mod features;
+mod growth;
 mod network;
 mod past_knee;
 mod stations;
@@ -25,6 +28,13 @@ use stations::Stations;
 const LEVEL: f64 = 0.95;
 /// Standard errors of a normal law to each side at that level.
 const NORMAL_WIDTH: f64 = 1.96;
+/// What a rate differs by from one run of a steady path to another, which the errors of the points of one run do not show:
+/// steady cells repeat within 3 %.
+const REPEAT_RATIO: f64 = 0.03;
+/// What a doubling of the clients may change of a level, or of a ceiling, that counts as one: the saturation law's own limit.
+const DRIFT_RATIO: f64 = 0.03;
+/// The widest interval that says enough, as its half over the rate: beyond it the points leave the rate open.
+const HALF_WIDTH_RATIO_MAX: f64 = 0.25;
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,10 +116,11 @@ fn computed(
 ) -> Result<Computed, ExtrapolationRefusal> {
     let saturation = curve.saturation(summary.seed);
     let is_past_knee = saturation.as_ref().is_some_and(|found| found.state == SaturationState::Reached);
-    match saturation.filter(|_| is_past_knee && !request.is_changed()) {
-        Some(found) => past_knee::rates(summary, curve, &found, request),
-        None => network::rates(summary, curve, stations, request),
+    if let Some(found) = saturation.filter(|_| is_past_knee && !request.is_changed()) {
+        return past_knee::rates(summary, curve, &found, request);
     }
+    let found = network::rates(summary, curve, stations, request);
+    found.or_else(|refusal| growth::rates(summary, curve, stations, request, refusal))
 }
 
 /// Why no figure of a run is extrapolated; `None` where they can be relied on.
@@ -149,10 +160,31 @@ fn rate_of(
     }
 }
 
+/// The rate in the middle of two natural logarithms, which are its interval.
+fn between(curve: &Curve<'_>, clients: u32, (low, high): (f64, f64)) -> ExtrapolatedRate {
+    let side = (high - low) / 2.0;
+    rate_of(curve, (clients, 1), f64::midpoint(low, high).exp(), (side, side))
+}
+
 /// What a measured rate differs from its mean by, as the points show it: the median of their standard errors.
 fn point_error(curve: &Curve<'_>) -> f64 {
     let errors: Vec<f64> = curve.law_points().iter().filter_map(|point| point.relative_error).collect();
     narrows_stats::quantile::median(&errors).unwrap_or(0.0)
+}
+
+/// Doublings from the most clients that were measured to `clients`; 0 for fewer.
+fn doublings(curve: &Curve<'_>, clients: u32) -> f64 {
+    (f64::from(clients) / f64::from(curve.last().clients)).log2().max(0.0)
+}
+
+/// How far, in logarithms, a rate of `clients` may be from one that is known to within `side`: runs differ, and what is full
+/// may serve more clients otherwise.
+fn widened(curve: &Curve<'_>, clients: u32, side: f64) -> f64 {
+    [side, REPEAT_RATIO, DRIFT_RATIO * doublings(curve, clients)]
+        .iter()
+        .map(|part| part * part)
+        .sum::<f64>()
+        .sqrt()
 }
 
 /// The assumption of every method.

@@ -3,7 +3,9 @@
 
 use super::features::PathFeatures;
 use super::stations::Stations;
-use super::{Computed, ExtrapolationRequest, NORMAL_WIDTH, point_error, rate_of, refusal, same_clients};
+use super::{
+    Computed, ExtrapolationRequest, NORMAL_WIDTH, point_error, rate_of, refusal, same_clients, widened,
+};
 use crate::scaling::{BYTES_UNIT, Curve};
 use crate::text;
 use crate::thresholds::{FULL_RATIO, UNEXPLAINED_RATIO};
@@ -198,7 +200,7 @@ impl PathModel {
         let bounds = self.bounds(ceilings, clients)?;
         let rate = |(clients, bounds): (&u32, &RateBounds)| {
             let rate = (bounds.low * bounds.high).sqrt();
-            let side = (bounds.high / bounds.low).sqrt().ln() + error;
+            let side = (bounds.high / bounds.low).sqrt().ln() + widened(curve, *clients, error);
             ExtrapolatedRate { full: bounds.full, ..rate_of(curve, (*clients, servers), rate, (side, side)) }
         };
         Ok(clients.iter().zip(&bounds).map(rate).collect())

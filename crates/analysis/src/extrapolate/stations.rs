@@ -71,6 +71,12 @@ impl Stations {
         self.known.iter().map(shown).collect()
     }
 
+    /// Those that a cut measured by itself.
+    pub(super) fn of_cuts(&self) -> impl Iterator<Item = &PathStation> {
+        let is_cpu = |one: &&PathStation| matches!(one.segment, Segment::ClientCpu | Segment::ServerCpu);
+        self.known.iter().filter(move |one| !is_cpu(one))
+    }
+
     /// Whether every station that can end the growth is known.
     ///
     /// # Errors
@@ -79,7 +85,8 @@ impl Stations {
         if let Some(open) = self.unbound.first() {
             return Err(refusal(
                 &format!(
-                    "the rate still grows with the clients, and so does that of the cut {}: what {} sustains is not known",
+                    "nothing shows that the rate stops to grow with the clients, nor that the cut {} does: what {} sustains is \
+                     not known",
                     open.cut.name(),
                     open.segment
                 ),
@@ -90,7 +97,8 @@ impl Stations {
             let end = if self.is_absorbed { "memory, which acknowledges the writes," } else { "the device" };
             return Err(refusal(
                 &format!(
-                    "the rate still grows with the clients, and what {end} sustains was not measured by itself"
+                    "nothing shows that the rate stops to grow with the clients, and what {end} sustains was not measured by \
+                     itself"
                 ),
                 "measure with more clients (narrows scale --clients), until the rate stops to grow",
             ));

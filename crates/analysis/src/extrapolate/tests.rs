@@ -97,3 +97,4 @@ fn changes_of_stages_that_are_not_known_are_refused() {
 
 mod calibration;
 mod features;
+mod growth;

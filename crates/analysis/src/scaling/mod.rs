@@ -10,6 +10,7 @@ mod stage;
 
 pub(crate) use ceiling::{StageCeiling, member_ceilings, stage_ceilings};
 pub(crate) use curve::{BYTES_UNIT, Curve};
+pub(crate) use stage::is_hardware_full;
 
 use narrows_model::Summary;
 use narrows_model::summary::Scaling;

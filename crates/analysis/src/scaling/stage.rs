@@ -52,6 +52,15 @@ fn full_stages(view: &SummaryView<'_>, curve: &Curve<'_>, cell: &CellSummary) ->
     all
 }
 
+/// Whether a link or a device was full at `cell`, by a cut that binds or by the verdict on it. These serve as much whoever
+/// asks.
+pub(crate) fn is_hardware_full(summary: &Summary, curve: &Curve<'_>, cell: &CellSummary) -> bool {
+    let is_hardware =
+        |segment: Segment| segment == Segment::NetworkBandwidth || segment.is_within(Segment::Device);
+    let full = full_stages(&SummaryView::new(summary), curve, cell);
+    cell.limiting.into_iter().chain(full.iter().map(|used| used.segment)).any(is_hardware)
+}
+
 /// From which share on a segment counts as full.
 fn limit(segment: Segment) -> f64 {
     if matches!(segment, Segment::ClientCpu | Segment::ServerCpu) { CPU_FULL_RATIO } else { FULL_RATIO }

@@ -40,6 +40,9 @@ fn section(load: &LoadExtrapolation, style: &Style) -> String {
     let method = match load.method {
         Some(ExtrapolationMethod::Plateau) => "By the level of the points past the knee.",
         Some(ExtrapolationMethod::Law) => "By the law that the points past the knee support.",
+        Some(ExtrapolationMethod::Growth) => {
+            "By the rate of the most clients that were measured, and what growth the points leave beyond it."
+        }
         Some(ExtrapolationMethod::Network) => {
             "By a network of queues with the measured ceilings: mean value analysis below, asymptotic bounds above."
         }

@@ -4,6 +4,7 @@ mod compare;
 mod diagnose;
 mod hostile;
 mod kills;
+mod predict;
 mod quickstarts;
 mod surroundings;
 
@@ -20,6 +21,8 @@ usage: cargo xtask lab CAMPAIGN
                       changed answers of NFS servers, iSCSI targets and S3 servers for the decoders of each, ten million
   kills [--checks N] [--serves N] [--seed N]
                       checks and servers killed at random moments
+  predict [PART OF A LIMIT]...
+                      rates of 16 clients predicted from 1, 2 and 4, and then measured; all paths where none is named
   quickstarts [FILE SYSTEM]... [--tries N]
                       what `narrows check FOLDER` names on local file systems; all of them where none is named
 
@@ -52,12 +55,16 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<TaskOutcome> {
             Ok(request) => return kills::run(request),
             Err(why) => why,
         },
+        ["predict", limits @ ..] => match option_among(limits) {
+            None => return predict::run(limits),
+            Some(option) => format!("predict has no option {option}"),
+        },
         ["quickstarts", options @ ..] => match options_of("quickstarts", options, "--tries") {
             Ok(options) => return quickstarts::run(&options),
             Err(why) => why,
         },
         _ => format!(
-            "lab has the campaigns `compare`, `diagnose`, `hostile`, `kills` and `quickstarts`, and no {:?}",
+            "lab has the campaigns `compare`, `diagnose`, `hostile`, `kills`, `predict` and `quickstarts`, and no {:?}",
             words.join(" ")
         ),
     };
@@ -108,9 +115,13 @@ mod tests {
         {
             assert_eq!(run(&words).expect("help needs nothing"), TaskOutcome::Healthy, "{words:?}");
         }
-        for words in
-            [["diagnose", "--hlep"], ["compare", "--tries"], ["quickstarts", "--runs"], ["launder", ""]]
-        {
+        for words in [
+            ["diagnose", "--hlep"],
+            ["compare", "--tries"],
+            ["quickstarts", "--runs"],
+            ["predict", "--tries"],
+            ["launder", ""],
+        ] {
             assert_eq!(run(&words).expect("refusing needs nothing"), TaskOutcome::BadCommand, "{words:?}");
         }
     }

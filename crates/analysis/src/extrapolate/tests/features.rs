@@ -19,7 +19,7 @@ fn found(summary: &Summary, request: &ExtrapolationRequest) -> LoadExtrapolation
 }
 
 /// Writes another rate into a cell: the same operations in another time.
-fn set_rate(cell: &mut CellSummary, bytes_per_s: f64) {
+pub(super) fn set_rate(cell: &mut CellSummary, bytes_per_s: f64) {
     let times = bytes_per_s / cell.rate_bytes_per_s.unwrap().0;
     cell.rate_bytes_per_s = Some(BytesPerSec(bytes_per_s));
     cell.ops_per_s = cell.ops_per_s.map(|rate| OpsPerSec(rate.0 * times));
