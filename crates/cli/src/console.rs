@@ -4,7 +4,7 @@
 //! newlines, tabs and the colours of reports.
 
 use crate::exit::{BAD_INPUT, CommandFailure};
-use crate::job_rank::launched_rank;
+use crate::job_rank::is_launched;
 use crate::signals::while_printing;
 use narrows_model::printable;
 use narrows_report::text::COLOURS;
@@ -64,8 +64,7 @@ impl Console {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_dumb = set_to("TERM", "dumb");
         // Open MPI gives each rank a terminal, and writes what comes out of it to the launcher's output, which may be a file.
-        let is_piped_on = launched_rank().is_some();
-        let is_plain = no_colour || set_to("CLICOLOR", "0") || is_dumb || is_piped_on;
+        let is_plain = no_colour || set_to("CLICOLOR", "0") || is_dumb || is_launched();
         let live = io::stderr().is_terminal() && !is_dumb;
         Self {
             live,

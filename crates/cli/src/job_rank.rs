@@ -50,6 +50,19 @@ fn job_rank(variable: impl Fn(&str) -> Option<String>) -> Option<JobRank> {
     (rank > 0 || !launcher.is_first_alone).then_some(JobRank { rank, process_count: None })
 }
 
+/// Whether a launcher started this process, alone or with others, by the values of `variable`.
+fn has_launcher(variable: impl Fn(&str) -> Option<String>) -> bool {
+    LAUNCHERS.iter().any(|launcher| variable(launcher.rank).is_some())
+}
+
+/// Whether a launcher started this process, as the environment is when this is called first.
+#[must_use]
+pub(crate) fn is_launched() -> bool {
+    static LAUNCHED: OnceLock<bool> = OnceLock::new();
+    #[allow(clippy::disallowed_methods, reason = "the environment is read in this crate")]
+    *LAUNCHED.get_or_init(|| has_launcher(|name| std::env::var(name).ok()))
+}
+
 /// The rank of this process by its environment, as that is when this is called first: an MPI library, once it is started,
 /// sets variables of launchers also where there is none.
 #[must_use]
@@ -93,6 +106,12 @@ mod tests {
                 assert_eq!(set_by(variables, rank, 4), Some(JobRank { rank, process_count }), "{name}");
             }
         }
+    }
+
+    #[test]
+    fn a_launcher_of_one_process_is_a_launcher() {
+        let launched = |name: &str| (name == "OMPI_COMM_WORLD_RANK").then(|| "0".to_owned());
+        assert!(has_launcher(launched) && !has_launcher(|_| None));
     }
 
     #[test]

@@ -13,14 +13,15 @@ use narrows_run::coordinator::{
     run_clients,
 };
 use narrows_sys::process::started_ticks;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the start of load waits where each rank has a CPU: times go through two messengers, which look for messages every
-/// 0.2 ms, and a barrier.
-const BOUND_START_DELAY_NS: u64 = 1_000_000;
+/// What each step of the times of a start takes at the most where each rank has a CPU: a messenger looks every 0.2 ms.
+const START_STEP_NS: u64 = 250_000;
+/// Steps besides those of the barrier: rank 0's messenger, the other rank's, its client.
+const START_STEPS: u32 = 3;
 
 /// Clients on the ranks of a job.
 pub(crate) struct RankCoordinator {
@@ -39,7 +40,7 @@ impl RankCoordinator {
             places,
             trial: AtomicU64::new(0),
             has_lost: Arc::default(),
-            start_delay_ns: if has_cpu_for_each(ranks) { BOUND_START_DELAY_NS } else { START_DELAY_NS },
+            start_delay_ns: start_delay_ns(ranks),
         }
     }
 
@@ -114,15 +115,23 @@ impl Coordinator for RankCoordinator {
     }
 }
 
-/// Whether the ranks of each host are no more than the CPUs that they may use together.
+/// What the start of load waits: the messages and the rounds of a barrier of so many ranks, where none waits for a CPU.
+fn start_delay_ns(ranks: &[RankFacts]) -> u64 {
+    let rounds = ranks.len().next_power_of_two().ilog2();
+    let steps_ns = START_STEP_NS * u64::from(START_STEPS + rounds);
+    if has_cpu_for_each(ranks) { steps_ns.min(START_DELAY_NS) } else { START_DELAY_NS }
+}
+
+/// Whether each rank finds a CPU of its own among those that it may use, those with the least choice first.
 fn has_cpu_for_each(ranks: &[RankFacts]) -> bool {
-    let mut hosts: BTreeMap<&str, (usize, BTreeSet<u32>)> = BTreeMap::new();
-    for rank in ranks {
-        let (count, cpus) = hosts.entry(&rank.host).or_default();
-        *count += 1;
-        cpus.extend(&rank.cpus);
-    }
-    hosts.values().all(|(count, cpus)| *count <= cpus.len())
+    let mut ranks: Vec<&RankFacts> = ranks.iter().collect();
+    ranks.sort_by_key(|rank| rank.cpus.len());
+    let mut taken = BTreeSet::new();
+    ranks.iter().all(|rank| {
+        // Hosts of one machine, such as containers, have its CPUs.
+        let machine = (!rank.shares_machine()).then_some(rank.host.as_str());
+        rank.cpus.iter().any(|cpu| taken.insert((machine, *cpu)))
+    })
 }
 
 fn client_count(assignment: &Assignment) -> u32 {
@@ -207,25 +216,37 @@ mod tests {
     use super::*;
     use narrows_model::Nanos;
 
-    fn rank(number: u32, host: &str, cpus: &[u32]) -> RankFacts {
+    /// A rank on a machine that shares rank 0's clock or not.
+    fn rank(host: &str, clock_uncertainty_ns: u64, cpus: &[u32]) -> RankFacts {
         let (host, cpus) = (host.to_owned(), cpus.to_vec());
+        let clock_uncertainty_ns = Nanos(clock_uncertainty_ns);
         RankFacts {
-            rank: number,
+            rank: 0,
             host,
             pid: 1,
             cpus,
             clock_offset_ns: 0,
-            clock_uncertainty_ns: Nanos(0),
+            clock_uncertainty_ns,
             memory_bytes: None,
         }
     }
 
     #[test]
-    fn a_host_with_more_ranks_than_cpus_is_found_whatever_the_ranks_are_bound_to() {
-        let bound = [rank(0, "a", &[0]), rank(1, "a", &[1]), rank(2, "b", &[0])];
-        assert!(has_cpu_for_each(&bound));
-        assert!(has_cpu_for_each(&[rank(0, "a", &[0, 1]), rank(1, "a", &[0, 1])]));
-        assert!(!has_cpu_for_each(&[rank(0, "a", &[0]), rank(1, "a", &[0]), rank(2, "b", &[0, 1])]));
-        assert!(!has_cpu_for_each(&[0, 1, 2].map(|number| rank(number, "a", &[0, 1]))));
+    fn ranks_that_share_a_cpu_are_found_whatever_they_are_bound_to() {
+        assert!(has_cpu_for_each(&[rank("a", 0, &[0]), rank("a", 0, &[1]), rank("b", 9, &[0])]));
+        assert!(has_cpu_for_each(&[rank("a", 0, &[0, 1]), rank("a", 0, &[0, 1])]));
+        assert!(has_cpu_for_each(&[rank("a", 0, &[0, 1]), rank("a", 0, &[0])]));
+        assert!(!has_cpu_for_each(&[rank("a", 0, &[0]), rank("a", 0, &[0]), rank("a", 0, &[1, 2, 3])]));
+        assert!(!has_cpu_for_each(&[0; 3].map(|_| rank("a", 0, &[0, 1]))));
+        // Two names of one machine.
+        assert!(!has_cpu_for_each(&[rank("a", 0, &[0, 1]), rank("b", 0, &[0, 1]), rank("c", 0, &[0, 1])]));
+    }
+
+    #[test]
+    fn more_ranks_are_notified_longer_ahead_and_no_longer_than_those_without_a_cpu() {
+        let delay_ns =
+            |count: u32| start_delay_ns(&(0..count).map(|cpu| rank("a", 0, &[cpu])).collect::<Vec<_>>());
+        assert_eq!((delay_ns(2), delay_ns(64)), (1_000_000, 2_250_000));
+        assert_eq!(start_delay_ns(&[0; 2].map(|_| rank("a", 0, &[0]))), START_DELAY_NS);
     }
 }

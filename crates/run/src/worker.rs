@@ -44,6 +44,8 @@ const DRAIN_NS: u64 = 500_000_000;
 /// By how much a request may be slower than all before it until it is taken for lost: streams that share a link are that unequal
 /// while they start, when the first of them have it alone.
 const SLOWER_MAX: u64 = 30;
+/// The longest such wait: the trial itself ends 30 s after its window, and what other workers did shall be kept.
+const SILENT_MAX_NS: u64 = 20_000_000_000;
 /// Failures of one worker after which it gives up: the target is broken, and hammering it helps nobody.
 const ERRORS_MAX: u64 = 1000;
 

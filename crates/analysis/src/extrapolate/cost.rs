@@ -1,6 +1,6 @@
 //! What more clients cost where software is full: the fall of the rate with each doubling.
 //!
-//! A link or a device that is full serves as much whoever asks. Software that is full takes longer for an operation with more
+//! A link or a device that is full is taken to serve as much whoever asks. Software that is full takes longer for an operation with more
 //! connections, threads and caches that they share, and its rate falls. Not here: what is full, which is `scaling`'s.
 
 use super::{NORMAL_WIDTH, point_error};

@@ -277,15 +277,15 @@ pub(crate) fn best_of_one_connection<'v>(view: &SummaryView<'v>, cell: &'v CellS
 /// whatever limited before. And of several wider loads the one that gains the most counts: one that repeats the gain is not
 /// refuted by one that is wider still.
 pub(crate) fn is_gain_of_chance(view: &SummaryView<'_>, cell: &CellSummary, gain: RateGain) -> bool {
+    let base = best_of_one_connection(view, cell);
     let connections = |cell: &CellSummary| u64::from(cell.requested.workers) * u64::from(cell.clients);
     let depth = |cell: &CellSummary| cell.in_flight.configured / connections(cell).max(1);
     let is_wider = |other: &&CellSummary| {
         other.cut == Cut::Path
             && (other.op, other.block_bytes, depth(other)) == (cell.op, cell.block_bytes, depth(cell))
             && connections(other) > connections(cell)
-            && !RateGain::between(other, cell).is_some_and(RateGain::is_real)
+            && !RateGain::between(other, base).is_some_and(RateGain::is_real)
     };
-    let base = best_of_one_connection(view, cell);
     let wider = view.summary.cells.iter().filter(is_wider).filter_map(|other| RateGain::between(base, other));
     let most = wider.map(|wider| wider.ratio - 1.0).reduce(f64::max);
     most.is_some_and(|added| added < (gain.ratio - 1.0) / 2.0)

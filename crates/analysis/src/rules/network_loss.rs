@@ -33,8 +33,9 @@ pub(super) static RULE: Rule = Rule {
                  the stream; otherwise it is only reported. Where a hundredth or more is sent again and no queue stands before the \
                  wire, it limits also where chance hides what one more connection gains, unless twice as many connections move \
                  less than half as much again. Requests of at most 64 KiB wait for the timer that sends \
-                 a lost segment again (by any other sign it is 80 % sure at most for them, since a shorter round trip may gain as much): it limits them where the mean is above the median by half of the mean or more, and \
-                 the timers explain that. With a proxy the worse leg counts, the loss formula is \
+                 a lost segment again: it limits them where the mean is above the median by half of the mean or more, and \
+                 the timers explain that. Other signs make loss the limit of such requests with 80 % at most: a shorter round \
+                 trip may gain as much. With a proxy the worse leg counts, the loss formula is \
                  not applied, and only a share of zero is harmless.",
     formula: "segments retransmitted / segments sent, both of the data's sender; harmless under 0.1 %; limits: rate \
               >= 0.9 x raw stream, or 1/2 to 2 x (segment / round trip) x sqrt(1.5 / share) a connection; one more \
@@ -65,10 +66,9 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     let verdict = if harmless {
         SegmentVerdict::new(RULE.segment, &cell.id, Stance::Clears, Basis::State, share)
     } else {
-        // What loss costs such requests it costs by round trips: fewer of them, or shorter ones, gain as much.
-        convicted(view, cell)
-            .map(|verdict| verdict.unsure_if(cell.is_small_block()))
-            .or_else(|| by_timeouts(cell, count))
+        // Small requests wait for timers, which shows; what loss else costs them, a shorter round trip may gain as well.
+        by_timeouts(cell, count)
+            .or_else(|| Some(convicted(view, cell)?.unsure_if(cell.is_small_block())))
             .unwrap_or_else(|| SegmentVerdict::note(RULE.segment, &cell.id, Severity::Warning))
     };
     let text =
@@ -264,6 +264,35 @@ mod tests {
         for one_more in [1.4, 2.0] {
             assert_eq!(heavy_loss(0.05, 1.1, one_more)[0], Segment::NetworkLoss, "{one_more}");
         }
+    }
+
+    #[test]
+    fn loss_limits_small_requests_with_80_percent_at_most_where_no_timer_shows_it() {
+        let mut summary = lossy(0.05, 1.1, 2.0);
+        let is_bulk = |cell: &&mut CellSummary| !method::is_single(cell) && !cell.is_small_block();
+        for cell in summary.cells.iter_mut().filter(is_bulk) {
+            cell.block_bytes = narrows_model::Bytes(65_536);
+        }
+        let confidence_max = |summary: &narrows_model::Summary, with_timers: bool| {
+            let view = SummaryView::new(summary);
+            let is_path = |cell: &&CellSummary| cell.cut == Cut::Path && !method::is_single(cell);
+            let mut cell = summary.cells.iter().find(is_path).unwrap().clone();
+            // All take as long, or most take a microsecond.
+            cell.latency_ns.p50 = Some(if with_timers { 1_000 } else { u64::MAX });
+            if with_timers {
+                let mean_s = time_per_op_s(&cell).unwrap();
+                let ops = cell.ops_per_s.unwrap().0 * cell.elapsed_s.last_done;
+                let lost = cell.metrics.iter_mut().find(|metric| metric.id == TCP_RETRANSMIT_COUNT).unwrap();
+                lost.value = ops * mean_s / RETRANSMISSION_TIMEOUT_S;
+                let sent = cell.metrics.iter_mut().find(|metric| metric.id == TCP_SEGMENT_COUNT).unwrap();
+                sent.value = sent.value.max(ops);
+            }
+            let verdict = evaluate(&view, &cell).unwrap();
+            assert_eq!(verdict.stance, Stance::Limits, "{with_timers}");
+            verdict.confidence_max
+        };
+        assert!(confidence_max(&summary, false) <= 0.8);
+        assert!(confidence_max(&summary, true) > 0.8);
     }
 
     #[test]

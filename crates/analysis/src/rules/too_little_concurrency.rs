@@ -197,6 +197,22 @@ mod tests {
             load.queue_depth = value;
         }
 
+        #[test]
+        fn a_gain_that_a_stage_twice_as_strong_gives_too_is_80_percent_sure_at_most() {
+            let confidence_max = |gain: f64| {
+                let mut summary = swept("gigabit-nfs", &[1, 16], depth);
+                let rate = |summary: &Summary| summary.cells[0].ops_per_s.unwrap().0;
+                assert_eq!(summary.cells[0].in_flight.configured, 1);
+                let times = gain * rate(&summary) / summary.cells[1].ops_per_s.unwrap().0;
+                summary.cells[1].ops_per_s.as_mut().unwrap().0 *= times;
+                summary.cells[1].rate_bytes_per_s.as_mut().unwrap().0 *= times;
+                let verdict = evaluate(&SummaryView::new(&summary), &summary.cells[0]).unwrap();
+                assert_eq!(verdict.stance, Stance::Limits, "{gain}");
+                verdict.confidence_max
+            };
+            assert!(confidence_max(1.9) <= 0.8 && confidence_max(2.5) > 0.8);
+        }
+
         /// What is said of the number in flight, blamed or cleared.
         fn statements(summary: &Summary) -> Vec<&str> {
             let blamed = summary.diagnosis.limiting.iter().map(|entry| (entry.segment, &entry.evidence));

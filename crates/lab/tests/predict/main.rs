@@ -113,7 +113,7 @@ fn outcome(path: &ScaledPath) -> Result<PredictionOutcome, String> {
 fn the_rate_of_four_times_the_clients_is_in_its_interval_on_real_paths() {
     narrows_lab::disks_available().expect("the campaign needs the lab and its disks");
     let mut outcomes = Vec::new();
-    let mut rows = Vec::new();
+    let (mut rows, mut not_measured) = (Vec::new(), Vec::new());
     for path in PATHS.iter().filter(|path| is_wanted(path)) {
         // A path that cannot be measured is a failed one, and the others still count.
         match std::panic::catch_unwind(|| outcome(path)) {
@@ -122,7 +122,10 @@ fn the_rate_of_four_times_the_clients_is_in_its_interval_on_real_paths() {
                 outcomes.push(found);
             }
             Ok(Err(refusal)) => rows.push(format!("| {} | refused: {refusal} | | | | | |", path.limit)),
-            Err(_) => rows.push(format!("| {} | not measured | | | | | |", path.limit)),
+            Err(_) => {
+                rows.push(format!("| {} | not measured | | | | | |", path.limit));
+                not_measured.push(path.limit);
+            }
         }
     }
     println!("| path | by | MB/s predicted | interval | measured | inside | half-width |");
@@ -131,6 +134,8 @@ fn the_rate_of_four_times_the_clients_is_in_its_interval_on_real_paths() {
     let inside = outcomes.iter().filter(|one| one.is_inside()).count();
     println!("{} of {} paths predicted, {inside} in their interval", outcomes.len(), rows.len());
     assert!(!rows.is_empty(), "no path has such a name");
+    assert!(not_measured.is_empty(), "not measured: {not_measured:?}");
+    assert!(!outcomes.is_empty(), "no path is predicted");
     // Some of the paths alone show how each fares; the limits are for all of them.
     if rows.len() == PATHS.len() {
         assert!(outcomes.len() >= PREDICTED_MIN, "fewer than {PREDICTED_MIN} paths are predicted");

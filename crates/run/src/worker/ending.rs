@@ -1,7 +1,7 @@
 //! How a worker ends: the final sync, what is left behind, its output.
 
 use super::state::{CounterReadings, QueueSlot, WorkerState};
-use super::{DRAIN_NS, ERRORS_MAX, SLOWER_MAX, Worker};
+use super::{DRAIN_NS, ERRORS_MAX, SILENT_MAX_NS, SLOWER_MAX, Worker};
 use crate::assignment::WorkerOutput;
 use narrows_engines::{Clock, EngineError, IoRequest, ProtocolCounters, Slot};
 use narrows_model::counters::{Combine, ProcessCpu};
@@ -20,8 +20,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
         let drain_ns = match flight.longest_ns {
             _ if !self.ends_by_time() => timeout_ns,
             _ if !self.is_silent(flight) => DRAIN_NS,
-            0 => timeout_ns,
-            longest_ns => longest_ns.saturating_mul(SLOWER_MAX).min(timeout_ns).max(DRAIN_NS),
+            0 => timeout_ns.min(SILENT_MAX_NS),
+            longest_ns => {
+                DRAIN_NS.max(longest_ns.saturating_mul(SLOWER_MAX).min(timeout_ns.min(SILENT_MAX_NS)))
+            }
         };
         self.window.is_cancelled() || flight.stamp > self.end_ns(flight).saturating_add(drain_ns)
     }

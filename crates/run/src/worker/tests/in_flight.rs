@@ -161,3 +161,29 @@ fn a_request_is_waited_for_by_what_those_before_it_took() {
         assert_eq!((lost, output.complete), (is_lost, !is_lost), "{per_op_ms} ms: {:?}", output.errors);
     }
 }
+
+#[test]
+fn a_window_without_a_completion_is_a_failed_trial_that_says_how_to_get_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let trial = |per_op_ms, ops_max| {
+        let mut slow = device(1, Vec::new());
+        slow.device.per_op_ns = Nanos::from_millis(per_op_ms);
+        let mut waiting = assignment(&slow, &folder, 1);
+        waiting.answer_timeout_ns = Nanos(10_000_000_000);
+        waiting.cell.stop.ops_max = ops_max;
+        let (output, _) = run(&waiting, &StopFlag::default());
+        let times =
+            WindowTimes { start_ns: 0, measure_from_ns: 500_000_000, measure_until_ns: 1_500_000_000 };
+        let clients =
+            [crate::assignment::ClientOutput { client_index: 0, host: None, workers: vec![output] }];
+        crate::gather::trial_output(&waiting.cell, 0, times, &clients, "host")
+    };
+    let empty = trial(3000, None);
+    assert!(!empty.complete && empty.errors[0].errno == "NO_COMPLETION", "{:?}", empty.errors);
+    let said = &empty.errors[0].first_message;
+    assert!(said.contains("in the 1.0 s of the trial") && said.contains("--cell-seconds"), "{said}");
+    for (per_op_ms, ops_max) in [(900, None), (3000, Some(2))] {
+        let some = trial(per_op_ms, ops_max);
+        assert!(some.complete && some.errors.is_empty(), "{per_op_ms} ms: {:?}", some.errors);
+    }
+}
