@@ -32,9 +32,6 @@ const LIBNFS_LOOP: &str = include_str!("../peers/libnfs_loop.c");
 const OVER_LIBRARY: PerfTarget = PerfTarget::AtLeast(1.2);
 const OVER_QEMU: PerfTarget = PerfTarget::AtLeast(1.0);
 
-/// Requests that narrows hands over at once where several are in flight: libnfs sends together what its callbacks issued.
-const NFS_BATCH: u32 = 4;
-
 /// A block as a study and as a program has it.
 struct Block {
     text: &'static str,
@@ -69,7 +66,6 @@ fn nfs(bench: &Bench) -> anyhow::Result<PerfFindings> {
                     block: block.text,
                     file: Some(FILE),
                     depth,
-                    batch: if depth > 1 { NFS_BATCH } else { 1 },
                     ..PerfLoad::random_reads(target)
                 };
                 let url = format!(
