@@ -55,21 +55,26 @@ fn has_launcher(variable: impl Fn(&str) -> Option<String>) -> bool {
     LAUNCHERS.iter().any(|launcher| variable(launcher.rank).is_some())
 }
 
-/// Whether a launcher started this process, as the environment is when this is called first.
-#[must_use]
-pub(crate) fn is_launched() -> bool {
-    static LAUNCHED: OnceLock<bool> = OnceLock::new();
+/// What the environment says of launchers, as it is when this is called first: an MPI library, once it is started, sets variables
+/// of launchers also where there is none.
+fn launched() -> (bool, Option<JobRank>) {
+    static LAUNCHED: OnceLock<(bool, Option<JobRank>)> = OnceLock::new();
     #[allow(clippy::disallowed_methods, reason = "the environment is read in this crate")]
-    *LAUNCHED.get_or_init(|| has_launcher(|name| std::env::var(name).ok()))
+    *LAUNCHED.get_or_init(|| {
+        let variable = |name: &str| std::env::var(name).ok();
+        (has_launcher(variable), job_rank(variable))
+    })
 }
 
-/// The rank of this process by its environment, as that is when this is called first: an MPI library, once it is started,
-/// sets variables of launchers also where there is none.
+/// Whether a launcher started this process, alone or with others; to be asked before an MPI library is started.
+pub(crate) fn is_launched() -> bool {
+    launched().0
+}
+
+/// The rank of this process in a job of several; to be asked before an MPI library is started.
 #[must_use]
 pub fn launched_rank() -> Option<JobRank> {
-    static LAUNCHED: OnceLock<Option<JobRank>> = OnceLock::new();
-    #[allow(clippy::disallowed_methods, reason = "the environment is read in this crate")]
-    *LAUNCHED.get_or_init(|| job_rank(|name| std::env::var(name).ok()))
+    launched().1
 }
 
 #[cfg(test)]

@@ -78,28 +78,33 @@ fn io(bench: &Bench) -> anyhow::Result<PerfFindings> {
     with_libraries(bench, |library, all| {
         for (folder_name, folder) in &folders {
             let place = folder.join("narrows-perf-mpi");
-            let contest = |what: &str| MpiContest {
-                label: format!("{what}, {}, {folder_name}", library.name),
-                names: &BOTH,
-                unit: "MB/s",
-                target: SAME,
-            };
-            let suite = words(&format!("suite mpi-io-test -f PLACE -b {BLOCK} -i {ITERATIONS}"), &place);
-            let bare = words(&format!("io PLACE {BLOCK_BYTES} {ITERATIONS}"), &place);
-            contest("mpi-io-test").run(
-                bench,
-                || bandwidths(&library.job(bench, &library.narrows, &suite)?),
-                || library.bare(bench, &bare, &BOTH),
-                all,
-            )?;
-            let suite = words(&format!("suite coll-perf -f PLACE --size {EDGE}x{EDGE}x{EDGE}"), &place);
-            let bare = words(&format!("array PLACE {EDGE}"), &place);
-            contest("coll-perf").run(
-                bench,
-                || bandwidths(&library.job(bench, &library.narrows, &suite)?),
-                || library.bare(bench, &bare, &BOTH),
-                all,
-            )?;
+            let suites = [
+                (
+                    "mpi-io-test",
+                    format!("suite mpi-io-test -f PLACE -b {BLOCK} -i {ITERATIONS}"),
+                    format!("io PLACE {BLOCK_BYTES} {ITERATIONS}"),
+                ),
+                (
+                    "coll-perf",
+                    format!("suite coll-perf -f PLACE --size {EDGE}x{EDGE}x{EDGE}"),
+                    format!("array PLACE {EDGE}"),
+                ),
+            ];
+            for (name, suite, bare) in suites {
+                let (suite, bare) = (words(&suite, &place), words(&bare, &place));
+                let contest = MpiContest {
+                    label: format!("{name}, {}, {folder_name}", library.name),
+                    names: &BOTH,
+                    unit: "MB/s",
+                    target: SAME,
+                };
+                contest.run(
+                    bench,
+                    || bandwidths(&library.job(bench, &library.narrows, &suite)?),
+                    || library.bare(bench, &bare, &BOTH),
+                    all,
+                )?;
+            }
         }
         Ok(())
     })
