@@ -4,6 +4,7 @@
 //! `coll_perf.c` of ROMIO: the array, the untimed pass before, what is timed, and the output lines. Sizes are counted in 64
 //! bits. Each integer is its index in the array, so that the file can be checked by any program.
 
+use super::buffer::TransferBuffer;
 use super::darray::{block, grid};
 use super::phase::{OwnPhase, megabytes_per_s, wrong_count};
 use super::room::{check_costs, check_room};
@@ -68,7 +69,7 @@ fn sizes(text: &str) -> Result<ArraySizes, String> {
 /// The part of one rank.
 struct Part {
     view: ArrayPart,
-    integers: Vec<i32>,
+    integers: TransferBuffer<i32>,
 }
 
 /// Runs the test on all ranks of `world`.
@@ -104,14 +105,10 @@ fn part(world: &SimpleCommunicator, sizes: ArraySizes) -> Result<Part, String> {
     );
     let [x, y, z] = places.map(|(from, length)| from..from + length);
     let count = places.iter().map(|(_, length)| length).product::<u64>();
-    let room = usize::try_from(count).map_err(|_| format!("{count} integers of one rank"))?;
-    let mut integers = Vec::new();
-    integers.try_reserve_exact(room).map_err(|error| format!("memory for {count} integers: {error}"))?;
-    for i in x {
-        for j in y.clone() {
-            integers.extend(z.clone().map(|k| lowest_bits((i * wide[1] + j) * wide[2] + k)));
-        }
-    }
+    let mut integers = TransferBuffer::filled(count, 0)?;
+    let rows = x.flat_map(|i| y.clone().map(move |j| (i * wide[1] + j) * wide[2]));
+    let values = rows.flat_map(|row| z.clone().map(move |k| lowest_bits(row + k)));
+    integers.iter_mut().zip(values).for_each(|(integer, value)| *integer = value);
     Ok(Part { view, integers })
 }
 
@@ -133,11 +130,17 @@ impl CollPerf<'_> {
         Ok(file)
     }
 
+    /// Memory to read into, with what no integer of the array is; none for writes.
+    fn memory(&self, op: Op) -> Result<TransferBuffer<i32>, SuiteFailure> {
+        let count = if op == Op::Read { self.part.integers.len() } else { 0 };
+        step(self.file.world, TransferBuffer::filled(count as u64, -1))
+    }
+
     /// One write and one read that are not timed: pages and blocks are there afterwards.
     fn warm_up(&self) -> Result<(), SuiteFailure> {
         let world = self.file.world;
         let file = self.open(MpiOpenMode::New)?;
-        let mut found = vec![0; self.part.integers.len()];
+        let mut found = self.memory(Op::Read)?;
         let moved = file.write(RankTransfer::Collective, &self.part.integers);
         let moved = moved.and(file.seek(0)).and(file.read(RankTransfer::Collective, &mut found));
         step(world, moved)?;
@@ -149,7 +152,7 @@ impl CollPerf<'_> {
     fn timed(&self, op: Op) -> Result<CollectivePhase, SuiteFailure> {
         let world = self.file.world;
         let file = self.open(MpiOpenMode::Existing)?;
-        let mut found = vec![0; if op == Op::Read { self.part.integers.len() } else { 0 }];
+        let mut found = self.memory(op)?;
         world.barrier();
         let from = mpi::time();
         let moved = if op == Op::Write {
@@ -160,7 +163,7 @@ impl CollPerf<'_> {
         let transfer_s = mpi::time() - from;
         step(world, moved)?;
         step(world, file.close())?;
-        let wrong = found.iter().zip(&self.part.integers).filter(|(found, written)| found != written).count();
+        let wrong = found.iter().zip(self.part.integers.iter()).filter(|(found, written)| found != written).count();
         let own = OwnPhase {
             op,
             transfer: RankTransfer::Collective,

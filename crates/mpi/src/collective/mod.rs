@@ -2,6 +2,7 @@
 //!
 //! Every rank has the same words, so that all of them know what to do without being asked. Rank 0 alone prints.
 
+mod buffer;
 mod coll_perf;
 mod darray;
 mod mpi_io_test;

@@ -1,6 +1,7 @@
 //! The iterations of `mpi-io-test`: seek, barrier, clock, call, clock; first all writes, then all reads.
 
 use super::arguments::{MpiIoTestArguments, RankBlocks};
+use crate::collective::buffer::TransferBuffer;
 use crate::collective::phase::{OwnPhase, sync_of};
 use crate::collective::room::check_length;
 use crate::collective::suite_file::remove;
@@ -100,13 +101,14 @@ impl<'a> IoTest<'a> {
         own.of_all(self.world)
     }
 
-    fn block(&self) -> Vec<u8> {
-        vec![0; usize::try_from(self.blocks.point.block_bytes).unwrap_or_default()]
+    /// Memory of a block, on all ranks.
+    fn block(&self) -> Result<TransferBuffer<u8>, SuiteFailure> {
+        step(self.world, TransferBuffer::filled(self.blocks.point.block_bytes, 0))
     }
 
     fn written(&self) -> Result<CollectivePhase, SuiteFailure> {
         let arguments = self.arguments;
-        let mut block = self.block();
+        let mut block = self.block()?;
         let file = self.open(MpiOpenMode::New)?;
         let mut transfer_s = 0.0;
         let mut outcome = Ok(());
@@ -137,8 +139,8 @@ impl<'a> IoTest<'a> {
 
     fn read(&self) -> Result<CollectivePhase, SuiteFailure> {
         let arguments = self.arguments;
-        let mut block = self.block();
-        let mut expected = block.clone();
+        let mut block = self.block()?;
+        let mut expected = self.block()?;
         let file = self.open(MpiOpenMode::ReadOnly)?;
         let mut transfer_s = 0.0;
         let mut wrong_bytes = 0;
@@ -151,7 +153,7 @@ impl<'a> IoTest<'a> {
             transfer_s += mpi::time() - from;
             if arguments.check && moved.is_ok() {
                 fill(&mut expected, arguments.writer(self.blocks), iteration);
-                let differ = block.iter().zip(&expected).filter(|(found, written)| found != written);
+                let differ = block.iter().zip(expected.iter()).filter(|(found, written)| found != written);
                 wrong_bytes += differ.count() as u64;
             }
             outcome = outcome.and(moved);
