@@ -57,6 +57,7 @@ pub use fail_if::{FAIL_IF_FORM, fail_if_cells, fail_if_problems};
 pub use figures::{NamedFigures, compare_figures, mean_figures};
 pub use input::{Input, RunFacts};
 pub use method::calls::per_call;
+pub use method::scope::CLIENT_LINK;
 pub use outlook::{LoadStanding, Outlook, RepeatReason, outlook, repeats, stays_disturbed};
 pub use predict::predict;
 pub use refine::{Suspect, refinement};

@@ -44,6 +44,9 @@ const DRAIN_NS: u64 = 500_000_000;
 /// By how much a request may be slower than all before it until it is taken for lost: streams that share a link are that unequal
 /// while they start, when the first of them have it alone.
 const SLOWER_MAX: u64 = 30;
+/// The least such wait over TCP. Five losses of one segment in a row, of which each is noticed after twice the time of the one
+/// before, from 200 ms on, take 6.2 s (Linux, `TCP_RTO_MIN`): what many streams do to one of them on a slow link.
+const SILENT_TCP_MIN_NS: u64 = 7_000_000_000;
 /// The longest such wait: the trial itself ends 30 s after its window, and what other workers did shall be kept.
 const SILENT_MAX_NS: u64 = 20_000_000_000;
 /// Failures of one worker after which it gives up: the target is broken, and hammering it helps nobody.

@@ -5,6 +5,7 @@
 //! one clears.
 
 use super::cache;
+use super::scope::{CLIENT_LINK, SERVER_LINK};
 use crate::case::table::{self, Bracket, ObservationTable};
 use crate::text;
 use crate::thresholds::{FREE_RATIO, FULL_RATIO, INFERRED_CONFIDENCE, RAISED_RATIO};
@@ -243,8 +244,8 @@ fn shown_as(segment: Segment) -> fn(f64) -> String {
 fn scope(ceiling: &Ceiling) -> Option<&'static str> {
     let is_network = ceiling.segment.is_within(Segment::Network);
     match ceiling.scope {
-        Scope::Client if is_network => Some("client-link"),
-        Scope::Server if is_network => Some("server-link"),
+        Scope::Client if is_network => Some(CLIENT_LINK),
+        Scope::Server if is_network => Some(SERVER_LINK),
         Scope::Shared if ceiling.count.is_some_and(|count| count > 1) || is_network => Some("shared"),
         Scope::Node => Some("node"),
         _ => None,

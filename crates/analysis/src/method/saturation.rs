@@ -58,6 +58,15 @@ impl LoadSetting {
     }
 }
 
+/// Which clients a load is compared with, where it has several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClientHosts {
+    /// Those of the same hosts: clients on other hosts have a link, CPUs and a memory of their own besides.
+    Same,
+    /// All.
+    Any,
+}
+
 /// One load with more and more in flight, along one setting.
 #[derive(Debug)]
 pub(crate) struct LoadLine<'v> {
@@ -112,18 +121,18 @@ impl<'v> LoadLine<'v> {
     }
 }
 
-/// The line of `cell` that decides whether more in flight helps, else one that leaves it open; `None` where
+/// The line of `cell` that decides whether more in flight on the same hosts helps, else one that leaves it open; `None` where
 /// no line doubles what is in flight, and for a load that something else than the number in flight bounds.
 pub(crate) fn line<'v>(view: &SummaryView<'v>, cell: &CellSummary) -> Option<LoadLine<'v>> {
     let mut lines: Vec<LoadLine<'v>> =
-        LoadSetting::ALL.iter().filter_map(|knob| along(view, cell, *knob)).collect();
+        LoadSetting::ALL.iter().filter_map(|knob| along(view, cell, *knob, ClientHosts::Same)).collect();
     let decided = lines.iter().position(|line| line.is_saturated().is_some());
     (!lines.is_empty()).then(|| lines.swap_remove(decided.unwrap_or(0)))
 }
 
 /// Whether more in flight than `cell` has gets clearly more: at the knee of its load, or, where it has the most in flight
 /// and the rate still grows, by what the last doubling added. Any line that decides may say so.
-pub(crate) fn grows(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
+pub(crate) fn grows(view: &SummaryView<'_>, cell: &CellSummary, hosts: ClientHosts) -> bool {
     let on_line = |line: LoadLine<'_>| {
         let saturated = line.is_saturated()?;
         let best = line.best().filter(|best| laws::in_flight(best) > laws::in_flight(cell));
@@ -133,7 +142,8 @@ pub(crate) fn grows(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
             None => !saturated && 1.0 + line.law.last_doubling_gain_ratio >= GAIN_RATIO,
         })
     };
-    LoadSetting::ALL.iter().filter_map(|knob| along(view, cell, *knob)).filter_map(on_line).any(|grows| grows)
+    let lines = LoadSetting::ALL.iter().filter_map(|knob| along(view, cell, *knob, hosts));
+    lines.filter_map(on_line).any(|grows| grows)
 }
 
 /// Whether the lines of `cell` leave it open whether more in flight helps.
@@ -141,27 +151,40 @@ pub(crate) fn is_open(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
     line(view, cell).is_none_or(|line| line.is_saturated().is_none())
 }
 
-fn along<'v>(view: &SummaryView<'v>, cell: &CellSummary, knob: LoadSetting) -> Option<LoadLine<'v>> {
-    let mut cells = alike(view, cell, &[knob]);
+fn along<'v>(
+    view: &SummaryView<'v>,
+    cell: &CellSummary,
+    knob: LoadSetting,
+    hosts: ClientHosts,
+) -> Option<LoadLine<'v>> {
+    let mut cells = alike(view, cell, &[knob], hosts);
     cells.retain(|other| laws::is_unbounded(other) && other.rate_bytes_per_s.is_some());
     cells.sort_by(|a, b| laws::in_flight(a).total_cmp(&laws::in_flight(b)));
     let law = laws::saturation(&cells, laws::in_flight, view.summary.seed)?;
     Some(LoadLine { knob, cells, law })
 }
 
-/// The cells of the same cut and load with any number in flight, by whichever setting.
+/// The cells of the same cut and load on the same hosts with any number in flight, by whichever setting.
 pub(crate) fn same_load<'v>(view: &SummaryView<'v>, cell: &CellSummary) -> Vec<&'v CellSummary> {
-    alike(view, cell, &LoadSetting::ALL)
+    alike(view, cell, &LoadSetting::ALL, ClientHosts::Same)
 }
 
 /// The cells of the same cut whose load differs from that of `cell` in these settings alone, itself included.
-fn alike<'v>(view: &SummaryView<'v>, cell: &CellSummary, free: &[LoadSetting]) -> Vec<&'v CellSummary> {
+fn alike<'v>(
+    view: &SummaryView<'v>,
+    cell: &CellSummary,
+    free: &[LoadSetting],
+    hosts: ClientHosts,
+) -> Vec<&'v CellSummary> {
+    let host_count = |cell: &CellSummary| view.hosts_of_clients(cell.clients).len();
+    let own_host_count = host_count(cell);
     let same = |other: &&CellSummary| {
         let settings = |cell: &CellSummary| (cell.cut, cell.op, cell.block_bytes);
         let near = settings(other) == settings(cell);
         near && other.target == cell.target
             && other.more_targets == cell.more_targets
             && freed(other, cell, free) == cell.requested
+            && (hosts == ClientHosts::Any || host_count(other) == own_host_count)
     };
     view.summary.cells.iter().filter(same).collect()
 }

@@ -1,5 +1,5 @@
-//! Which part of the network is full where a path is striped over several servers: the links of the servers, or what
-//! all of them share.
+//! Which part of the network is full where a path is striped over several servers, or clients run on several hosts: the links of
+//! the servers or of the clients, or what all of them share.
 //!
 //! Not here: whether the network is full at all, which is the rule's of its bandwidth.
 
@@ -16,6 +16,9 @@ pub(crate) const SHARED: &str = "shared";
 /// The link of each server, or of the slowest one.
 pub(crate) const SERVER_LINK: &str = "server-link";
 
+/// The link of each client's host.
+pub const CLIENT_LINK: &str = "client-link";
+
 /// Below this share of what they transfer one at a time, streams to all servers at once share a link: the CPUs of the hosts, which
 /// all at once load more than one does, take less than a fifth.
 const SHARED_RATIO: f64 = 0.8;
@@ -26,12 +29,44 @@ pub(crate) struct NetworkScope {
     pub(crate) text: String,
 }
 
-/// The part of the network that is full for `cell`; `None` where the path has one server, or the links were not all
-/// measured, each alone and all together.
+/// The part of the network that is full for `cell`; `None` where nothing that was measured tells.
+pub(crate) fn scope(view: &SummaryView<'_>, cell: &CellSummary) -> Option<NetworkScope> {
+    of_servers(view, cell).or_else(|| of_clients(view, cell))
+}
+
+/// The clients' own links, where the streams of fewer hosts moved as much a host as those of the hosts of `cell`; `None` where
+/// they did not, or fewer hosts were not measured.
+fn of_clients(view: &SummaryView<'_>, cell: &CellSummary) -> Option<NetworkScope> {
+    let host_count = |cell: &CellSummary| view.hosts_of_clients(cell.clients).len();
+    let own_count = host_count(cell);
+    let ceiling = view.ceiling(Cut::NetworkStream, cell)?.cell;
+    let is_alike = |other: &&CellSummary| {
+        (other.cut, other.op, other.block_bytes) == (ceiling.cut, ceiling.op, ceiling.block_bytes)
+            && other.rate_bytes_per_s.is_some()
+    };
+    let streams = || view.summary.cells.iter().filter(is_alike);
+    let all = streams().find(|stream| host_count(stream) == own_count)?;
+    let is_fewer = |stream: &&CellSummary| (1..own_count).contains(&host_count(stream));
+    let fewer = streams().filter(is_fewer).min_by_key(|stream| host_count(stream))?;
+    let a_host = |cell: &CellSummary| ratio(cell.rate_bytes_per_s?.0, host_count(cell) as f64);
+    let (one, each) = (a_host(fewer)?, a_host(all)?);
+    ratio(each, one).filter(|share| *share >= FULL_RATIO).map(|share| NetworkScope {
+        name: Some(CLIENT_LINK),
+        text: format!(
+            "{}: streams of {own_count} hosts move {} each, {} of what those of {} do: each client's own link is full",
+            cell.id,
+            text::network_rate(each),
+            text::percent(share),
+            host_count(fewer),
+        ),
+    })
+}
+
+/// The part where the path has several servers; `None` where the links were not all measured, each alone and all together.
 ///
 /// Links that add up to [`FULL_RATIO`] share nothing, and below [`SHARED_RATIO`] they do. Between the two it may as well be the
 /// CPUs of the hosts.
-pub(crate) fn scope(view: &SummaryView<'_>, cell: &CellSummary) -> Option<NetworkScope> {
+fn of_servers(view: &SummaryView<'_>, cell: &CellSummary) -> Option<NetworkScope> {
     let alone = StripeMembers::new(&view.summary.cells, Cut::NetworkStream, cell)?;
     let combined = view.best_of(Cut::NetworkStream, cell)?;
     let share = ratio(combined, alone.combined_bytes_per_s())?;
@@ -61,6 +96,8 @@ mod tests {
     use super::*;
     use crate::diagnose::diagnose;
     use crate::testing::builtin;
+    use narrows_model::counters::Role;
+    use narrows_model::rank::RankFacts;
     use narrows_model::summary::Metric;
     use narrows_model::units::BytesPerSec;
     use narrows_model::{Limiting, Segment, Summary, Target};
@@ -93,6 +130,50 @@ mod tests {
 
     fn bulk(summary: &Summary) -> &Limiting {
         summary.diagnosis.limiting.iter().find(|entry| entry.regime.starts_with("bulk")).unwrap()
+    }
+
+    /// Clients on one host and on four of them, whose streams and paths move this share of four times as much together.
+    fn on_four_hosts(share: f64) -> Summary {
+        let mut summary = builtin("hundred-megabit");
+        let rank = |rank: u32| RankFacts {
+            rank,
+            host: format!("h{rank}"),
+            pid: 1,
+            cpus: vec![0],
+            memory_bytes: None,
+            clock_offset_ns: 0,
+            clock_uncertainty_ns: narrows_model::Nanos(1),
+        };
+        let client = |host: &&mut narrows_model::summary::HostSummary| host.roles.contains(&Role::Client);
+        summary.hosts.iter_mut().find(client).unwrap().inventory.ranks = (0..4).map(rank).collect();
+        summary.cells.retain(|cell| {
+            matches!(cell.cut, Cut::Path | Cut::NetworkStream) && cell.requested.workers == 1 && !cell.is_small_block()
+        });
+        let four = summary.cells.iter().map(|cell| {
+            let mut cell = CellSummary { id: format!("{}/four", cell.id), clients: 4, ..cell.clone() };
+            cell.requested.clients = 4;
+            cell.in_flight.configured *= 4;
+            for rate in [&mut cell.rate_bytes_per_s].into_iter().flatten() {
+                rate.0 *= 4.0 * share;
+            }
+            cell
+        });
+        let four: Vec<CellSummary> = four.collect();
+        summary.cells.extend(four);
+        summary
+    }
+
+    #[test]
+    fn streams_that_grow_with_the_hosts_of_clients_fill_the_links_of_these() {
+        let scope_of = |share: f64| {
+            let summary = on_four_hosts(share);
+            let path = |cell: &&CellSummary| cell.cut == Cut::Path && cell.clients == 4;
+            let cell = summary.cells.iter().find(path).unwrap();
+            scope(&SummaryView::new(&summary), cell).and_then(|part| part.name)
+        };
+        assert_eq!(scope_of(1.0), Some(CLIENT_LINK));
+        assert_eq!(scope_of(0.8), None);
+        assert_eq!(scope_of(0.25), None, "they share a link");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::method::device::{self, Bound};
 use crate::method::{self, EvidenceSource, commit};
 use crate::summary::DEVICE_OP_COUNT;
 use crate::text;
-use crate::thresholds::{BEYOND_RATIO, FULL_RATIO};
+use crate::thresholds::{BEYOND_RATIO, DOMINANT_RATIO, FULL_RATIO};
 use crate::view::{CutCeiling, SummaryView};
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
@@ -21,7 +21,8 @@ pub(super) static RULE: Rule = Rule {
     definition: "With many requests in flight the path reaches nearly as many operations per second as the device \
                  alone at the same operation and block, and the device takes about as long for other block sizes: its \
                  limit is operations, not bytes. Through a page cache the device's own operations are compared. Where \
-                 no other block size was measured the two are not distinguished.",
+                 no other block size was measured the two are not distinguished. Nothing is reported where the load's \
+                 threads waited for a CPU for half of the time or more.",
     formula: "rate >= 0.9 x rate of the device alone, and a >= half of T(b) = a + b / B there, from the smallest and the \
               largest block with as many requests in flight",
     source: "Hockney's law T = a + b / B; utilisation law, Denning and Buzen (1978)",
@@ -54,6 +55,9 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         return None;
     }
     if bound == Bound::Operations {
+        if waits_for_cpu(cell) {
+            return None; // Nor would the device alone, which was loaded by the same threads, have been its limit.
+        }
         let verdict = method::evaluate_cell_rate(RULE.segment, cell, ceiling, text::storage_rate, shown)?;
         let gain = method::relief(view, cell, &[Cut::NetworkStream, Cut::ServerMemory, Cut::MemoryCopy]);
         let verdict = verdict.with_relief_gain(gain);
@@ -63,6 +67,12 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         return None; // The rule of the bandwidth names the whole device.
     }
     cleared(view, cell, ceiling, shown)
+}
+
+/// Whether the load's threads were ready to run for most of the time, and waited for a CPU.
+fn waits_for_cpu(cell: &CellSummary) -> bool {
+    let waiting = cell.time_shares.as_ref().and_then(|shares| shares.cpu_wait_ratio);
+    waiting.is_some_and(|share| share >= DOMINANT_RATIO)
 }
 
 /// Evaluates a path whose requests a cache may merge by the operations that the device itself counted.
@@ -132,6 +142,7 @@ fn blocks_text(view: &SummaryView<'_>, alone: &CellSummary) -> Option<String> {
 mod tests {
     use super::*;
     use crate::testing::{checked, cleared, found, machine, named};
+    use narrows_model::summary::TimeShares;
 
     #[test]
     fn a_device_limited_to_so_many_operations_is_named_for_small_requests_and_not_its_bandwidth() {
@@ -142,6 +153,20 @@ mod tests {
             "{small:?}"
         );
         assert!(!found(&summary, "device-bandwidth-full"));
+    }
+
+    #[test]
+    fn threads_that_mostly_wait_for_a_cpu_show_no_limit_of_the_device() {
+        let found_with = |waiting: f64| {
+            let mut summary = checked(&machine("capped-iops"));
+            for cell in &mut summary.cells {
+                let shares = TimeShares { cpu_wait_ratio: Some(waiting), ..TimeShares::default() };
+                cell.time_shares = Some(shares);
+            }
+            summary.diagnosis = crate::diagnose(&summary);
+            found(&summary, RULE.code)
+        };
+        assert!(found_with(0.2) && !found_with(0.6));
     }
 
     #[test]

@@ -29,7 +29,8 @@ pub(super) static RULE: Rule = Rule {
                  noise explains has raised the ceiling, and nothing is named. With a proxy, the stream through it can \
                  clear the network and the stream past it can name it; if only the stream through it names it, the \
                  confidence is at most 60 %, also at one request in flight. Not evaluated over loopback, which is \
-                 memory. In an observation file the rate of all clients is compared with count x value of a \
+                 memory. Where clients run on several hosts and the streams of fewer hosts moved as much a host, the clients' own \
+                 links are named (client-link). In an observation file the rate of all clients is compared with count x value of a \
                  [[ceiling]] of the network; where the rate is only known within two bounds, the lower bound decides \
                  whether the network is full and the upper bound whether it is cleared.",
     formula: "0.9 x payload rate of the raw stream <= rate <= 1.03 x (or two standard errors above it), one more \
@@ -145,13 +146,13 @@ fn beside_proxy(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVer
     Some(SegmentVerdict { load_ratio, ..verdict })
 }
 
-/// The verdict with the part of the network that it blames, where the path is striped over several servers.
+/// The verdict with the part of the network that it blames, where the path has several servers, or clients on several hosts.
 fn scoped(view: &SummaryView<'_>, cell: &CellSummary, verdict: SegmentVerdict) -> SegmentVerdict {
     let part = Some(()).filter(|()| verdict.stance == Stance::Limits);
     match part.and_then(|()| scope::scope(view, cell)) {
         None => verdict,
         Some(part) => {
-            let counter = "streams to each server alone and to all at once";
+            let counter = "streams over fewer links and over all at once";
             SegmentVerdict { scope: part.name, ..verdict }.with_evidence(part.text, counter, "")
         }
     }

@@ -5,7 +5,9 @@ use crate::case::Cases;
 use crate::method::past_cache;
 use crate::method::shares::{self, TimePart, TimeParts};
 use crate::text;
-use crate::thresholds::{INFERRED_CONFIDENCE, LARGE_PART_RATIO, MOSTLY_EXPLAINED_RATIO};
+use crate::thresholds::{
+    DOMINANT_RATIO, ELIMINATED_CONFIDENCE, INFERRED_CONFIDENCE, LARGE_PART_RATIO, MOSTLY_EXPLAINED_RATIO,
+};
 use crate::view::SummaryView;
 use narrows_model::Segment;
 use narrows_model::counters::BlockTrace;
@@ -29,7 +31,8 @@ pub(super) static RULE: Rule = Rule {
                  (TCP_INFO) is the network's latency, as far as they moved the load's bytes. On a file \
                  system in memory the threads of several workers have nothing to be blocked on but its locks, and that time is the file system's, or \
                  other programs' as far as threads that were not blocked waited for these. Each part of 30 % or more is named with its share and the most that its removal gains. \
-                 Nothing is named where more than a fifth of the time is explained by none of them. The device is its \
+                 Where more than a fifth of the time is explained by none of them, only a part is named that is half of \
+                 the time or more and twice as much as that rest, with a confidence of 60 % at most. The device is its \
                  bandwidth where the bytes that it moved while it was busy come to what it reaches alone. A file system \
                  whose part is below 30 % is cleared.",
     formula: "part / time of the load's threads >= 0.3, all parts together >= 0.8; gain <= 1 / (1 - part); several in \
@@ -57,6 +60,13 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Vec<SegmentVerdict> {
     let mut verdicts: Vec<SegmentVerdict> = Vec::new();
     if explained_ratio >= MOSTLY_EXPLAINED_RATIO {
         verdicts.extend(parts.iter().filter(is_large).map(|part| limits(view, cell, part)));
+    } else {
+        // Whatever the rest is, it is no more than half of a part that is most of the time.
+        let least = DOMINANT_RATIO.max(2.0 * (1.0 - explained_ratio));
+        let most = parts.iter().find(|part| part.share >= least);
+        verdicts.extend(
+            most.map(|part| limits(view, cell, part).with_confidence_max(ELIMINATED_CONFIDENCE)),
+        );
     }
     verdicts.extend(
         parts
@@ -168,6 +178,18 @@ mod tests {
         assert!(limiting[0].evidence[0].text.contains("55 % of the time"), "{:?}", limiting[0]);
         let gain = limiting[1].relief_gain_ratio.unwrap();
         assert!((gain - 1.0 / (1.0 - 0.36)).abs() < 1e-6, "{gain}");
+    }
+
+    #[test]
+    fn a_part_that_is_most_of_the_time_is_named_beside_a_rest_that_is_half_as_long_at_most() {
+        let limiting = |device: f64, on_cpu: f64| machine(on_cpu, Some(device), |_| ()).diagnosis.limiting;
+        let named = limiting(0.6, 0.12);
+        let found: Vec<(Segment, f64)> = named.iter().map(|entry| (entry.segment, entry.confidence)).collect();
+        assert!(matches!(found[..], [(Segment::Device, sure)] if sure <= 0.6), "{found:?}");
+        for (device, on_cpu) in [(0.6, 0.05), (0.45, 0.3)] {
+            let open = limiting(device, on_cpu);
+            assert!(open.iter().all(|entry| entry.segment == Segment::Unknown), "{device}: {open:#?}");
+        }
     }
 
     #[test]

@@ -89,7 +89,12 @@ fn one_rank_fills_its_own_link_and_more_of_them_the_link_of_the_server() {
 fn ranks_that_each_fill_their_own_link_alone_have_not_saturated_what_they_share() {
     on_a_calm_machine(|| {
         let links = Links { client: Some(25), server: 400 };
-        let Some((_, scaling)) = curve_behind(links, POINTS, &[(1, 25), (2, 50), (4, 100)]) else { return };
+        let Some((checked, scaling)) = curve_behind(links, POINTS, &[(1, 25), (2, 50), (4, 100)]) else {
+            return;
+        };
+        assert_network_limits(&checked);
+        let scopes: Vec<_> = checked.limiting("bulk").iter().map(|entry| entry.scope.as_deref()).collect();
+        assert_eq!(scopes, [Some("client-link")]);
         assert_eq!(scaling.shared_stage.state, SharedStageState::NotReached, "{:?}", scaling.shared_stage);
         assert!(scaling.shared_stage.full.is_empty(), "{:?}", scaling.shared_stage);
     });

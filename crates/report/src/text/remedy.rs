@@ -3,7 +3,7 @@
 //! Not here: which load is advised about.
 
 use super::wording::is_foreign;
-use narrows_analysis::{FLUSHES, OWN_CONNECTIONS};
+use narrows_analysis::{CLIENT_LINK, FLUSHES, OWN_CONNECTIONS};
 use narrows_model::{Limiting, Segment};
 
 /// What to change about the segment of `entry`; `None` where nothing of the path is to be changed.
@@ -16,6 +16,9 @@ pub(super) fn remedy(entry: &Limiting) -> Option<&'static str> {
         }
         Segment::NetworkLatency if is_named(OWN_CONNECTIONS) => {
             "keep connections open, which the server or a proxy before it closes, and more requests in flight"
+        }
+        Segment::NetworkBandwidth if is_named(CLIENT_LINK) => {
+            "faster links of the clients' hosts, or clients on more hosts"
         }
         Segment::HostCpu if is_foreign(entry) => "stop or move the programs that use the CPUs",
         segment => by_segment(segment),

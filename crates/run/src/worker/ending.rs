@@ -1,7 +1,7 @@
 //! How a worker ends: the final sync, what is left behind, its output.
 
 use super::state::{CounterReadings, QueueSlot, WorkerState};
-use super::{DRAIN_NS, ERRORS_MAX, SILENT_MAX_NS, SLOWER_MAX, Worker};
+use super::{DRAIN_NS, ERRORS_MAX, SILENT_MAX_NS, SILENT_TCP_MIN_NS, SLOWER_MAX, Worker};
 use crate::assignment::WorkerOutput;
 use narrows_engines::{Clock, EngineError, IoRequest, ProtocolCounters, Slot};
 use narrows_model::counters::{Combine, ProcessCpu};
@@ -17,13 +17,13 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     /// path is only slow.
     pub(super) fn drain_is_over(&self, flight: &WorkerState) -> bool {
         let timeout_ns = self.assignment.answer_timeout_ns.0;
-        let drain_ns = match flight.longest_ns {
-            _ if !self.ends_by_time() => timeout_ns,
-            _ if !self.is_silent(flight) => DRAIN_NS,
-            0 => timeout_ns.min(SILENT_MAX_NS),
-            longest_ns => {
-                DRAIN_NS.max(longest_ns.saturating_mul(SLOWER_MAX).min(timeout_ns.min(SILENT_MAX_NS)))
-            }
+        let drain_ns = if !self.ends_by_time() {
+            timeout_ns
+        } else if self.is_silent(flight) {
+            let is_over_tcp = flight.at_measure_start.as_ref().is_some_and(|marks| marks.tcp.is_some());
+            silent_wait_ns(flight.longest_ns, is_over_tcp, timeout_ns)
+        } else {
+            DRAIN_NS
         };
         self.window.is_cancelled() || flight.stamp > self.end_ns(flight).saturating_add(drain_ns)
     }
@@ -232,8 +232,34 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
     }
 }
 
+/// How long one completion is waited for where none came in the whole window, the longest request before it took `longest_ns` (0
+/// where there was none), and an answer is waited for `timeout_ns` at the most.
+fn silent_wait_ns(longest_ns: u64, is_over_tcp: bool, timeout_ns: u64) -> u64 {
+    let most_ns = timeout_ns.min(SILENT_MAX_NS);
+    let least_ns = if is_over_tcp { SILENT_TCP_MIN_NS } else { DRAIN_NS };
+    match longest_ns {
+        0 => most_ns,
+        longest_ns => DRAIN_NS.max(longest_ns.saturating_mul(SLOWER_MAX).max(least_ns).min(most_ns)),
+    }
+}
+
 /// CPU time of the calling thread so far.
 fn own_cpu() -> ProcessCpu {
     let cpu = cpu_times(CpuScope::Thread);
     ProcessCpu { user_ns: Nanos(cpu.user_ns), system_ns: Nanos(cpu.system_ns) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_silent_stream_is_waited_for_as_long_as_tcp_takes_to_repair_it() {
+        let ms = 1_000_000;
+        let wait = |longest_ms, is_over_tcp| silent_wait_ns(longest_ms * ms, is_over_tcp, 30_000 * ms) / ms;
+        assert_eq!([wait(10, false), wait(100, false), wait(5000, false)], [500, 3000, 20_000]);
+        assert_eq!([wait(10, true), wait(100, true), wait(300, true)], [7000, 7000, 9000]);
+        assert_eq!([wait(0, false), wait(0, true)], [20_000, 20_000]);
+        assert_eq!(silent_wait_ns(10 * ms, true, 2000 * ms), 2000 * ms, "no longer than any answer");
+    }
 }
