@@ -3,7 +3,7 @@
 //! Not here: what limits then; that more in flight helps is the rule `too-little-concurrency`'s to say.
 
 use crate::case::Cases;
-use crate::method::saturation::{ClientHosts, grows};
+use crate::method::saturation::{ComparedHosts, grows};
 use crate::verdict::{Basis, SegmentVerdict, Stance};
 use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
@@ -24,7 +24,7 @@ pub(super) fn is_refuted(cases: &Cases<'_>, verdict: &SegmentVerdict) -> bool {
     let Some(cell) = view.summary.cells.iter().find(|cell| cell.id == verdict.cell) else { return false };
     // The part of the path that is full may be the link, or the memory, of each client's host.
     let is_of_hosts = matches!(verdict.segment, Segment::NetworkBandwidth | Segment::ClientMemory);
-    let hosts = if is_of_hosts { ClientHosts::Same } else { ClientHosts::Any };
+    let hosts = if is_of_hosts { ComparedHosts::Same } else { ComparedHosts::Any };
     grows(view, cell, hosts) || measured_by(view, cell, cuts).is_some_and(|cut| grows(view, cut, hosts))
 }
 

@@ -60,7 +60,7 @@ impl LoadSetting {
 
 /// Which clients a load is compared with, where it has several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ClientHosts {
+pub(crate) enum ComparedHosts {
     /// Those of the same hosts: clients on other hosts have a link, CPUs and a memory of their own besides.
     Same,
     /// All.
@@ -125,14 +125,14 @@ impl<'v> LoadLine<'v> {
 /// no line doubles what is in flight, and for a load that something else than the number in flight bounds.
 pub(crate) fn line<'v>(view: &SummaryView<'v>, cell: &CellSummary) -> Option<LoadLine<'v>> {
     let mut lines: Vec<LoadLine<'v>> =
-        LoadSetting::ALL.iter().filter_map(|knob| along(view, cell, *knob, ClientHosts::Same)).collect();
+        LoadSetting::ALL.iter().filter_map(|knob| along(view, cell, *knob, ComparedHosts::Same)).collect();
     let decided = lines.iter().position(|line| line.is_saturated().is_some());
     (!lines.is_empty()).then(|| lines.swap_remove(decided.unwrap_or(0)))
 }
 
 /// Whether more in flight than `cell` has gets clearly more: at the knee of its load, or, where it has the most in flight
 /// and the rate still grows, by what the last doubling added. Any line that decides may say so.
-pub(crate) fn grows(view: &SummaryView<'_>, cell: &CellSummary, hosts: ClientHosts) -> bool {
+pub(crate) fn grows(view: &SummaryView<'_>, cell: &CellSummary, hosts: ComparedHosts) -> bool {
     let on_line = |line: LoadLine<'_>| {
         let saturated = line.is_saturated()?;
         let best = line.best().filter(|best| laws::in_flight(best) > laws::in_flight(cell));
@@ -155,7 +155,7 @@ fn along<'v>(
     view: &SummaryView<'v>,
     cell: &CellSummary,
     knob: LoadSetting,
-    hosts: ClientHosts,
+    hosts: ComparedHosts,
 ) -> Option<LoadLine<'v>> {
     let mut cells = alike(view, cell, &[knob], hosts);
     cells.retain(|other| laws::is_unbounded(other) && other.rate_bytes_per_s.is_some());
@@ -166,7 +166,7 @@ fn along<'v>(
 
 /// The cells of the same cut and load on the same hosts with any number in flight, by whichever setting.
 pub(crate) fn same_load<'v>(view: &SummaryView<'v>, cell: &CellSummary) -> Vec<&'v CellSummary> {
-    alike(view, cell, &LoadSetting::ALL, ClientHosts::Same)
+    alike(view, cell, &LoadSetting::ALL, ComparedHosts::Same)
 }
 
 /// The cells of the same cut whose load differs from that of `cell` in these settings alone, itself included.
@@ -174,7 +174,7 @@ fn alike<'v>(
     view: &SummaryView<'v>,
     cell: &CellSummary,
     free: &[LoadSetting],
-    hosts: ClientHosts,
+    hosts: ComparedHosts,
 ) -> Vec<&'v CellSummary> {
     let host_count = |cell: &CellSummary| view.hosts_of_clients(cell.clients).len();
     let own_host_count = host_count(cell);
@@ -184,7 +184,7 @@ fn alike<'v>(
         near && other.target == cell.target
             && other.more_targets == cell.more_targets
             && freed(other, cell, free) == cell.requested
-            && (hosts == ClientHosts::Any || host_count(other) == own_host_count)
+            && (hosts == ComparedHosts::Any || host_count(other) == own_host_count)
     };
     view.summary.cells.iter().filter(same).collect()
 }

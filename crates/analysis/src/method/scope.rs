@@ -29,7 +29,7 @@ pub(crate) struct NetworkScope {
     pub(crate) text: String,
 }
 
-/// The part of the network that is full for `cell`; `None` where nothing that was measured tells.
+/// The part of the network that is full for `cell`; `None` where nothing that was measured shows it.
 pub(crate) fn scope(view: &SummaryView<'_>, cell: &CellSummary) -> Option<NetworkScope> {
     of_servers(view, cell).or_else(|| of_clients(view, cell))
 }
@@ -147,7 +147,9 @@ mod tests {
         let client = |host: &&mut narrows_model::summary::HostSummary| host.roles.contains(&Role::Client);
         summary.hosts.iter_mut().find(client).unwrap().inventory.ranks = (0..4).map(rank).collect();
         summary.cells.retain(|cell| {
-            matches!(cell.cut, Cut::Path | Cut::NetworkStream) && cell.requested.workers == 1 && !cell.is_small_block()
+            matches!(cell.cut, Cut::Path | Cut::NetworkStream)
+                && cell.requested.workers == 1
+                && !cell.is_small_block()
         });
         let four = summary.cells.iter().map(|cell| {
             let mut cell = CellSummary { id: format!("{}/four", cell.id), clients: 4, ..cell.clone() };

@@ -64,9 +64,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Vec<SegmentVerdict> {
         // Whatever the rest is, it is no more than half of a part that is most of the time.
         let least = DOMINANT_RATIO.max(2.0 * (1.0 - explained_ratio));
         let most = parts.iter().find(|part| part.share >= least);
-        verdicts.extend(
-            most.map(|part| limits(view, cell, part).with_confidence_max(ELIMINATED_CONFIDENCE)),
-        );
+        verdicts.extend(most.map(|part| limits(view, cell, part).with_confidence_max(ELIMINATED_CONFIDENCE)));
     }
     verdicts.extend(
         parts
@@ -184,7 +182,8 @@ mod tests {
     fn a_part_that_is_most_of_the_time_is_named_beside_a_rest_that_is_half_as_long_at_most() {
         let limiting = |device: f64, on_cpu: f64| machine(on_cpu, Some(device), |_| ()).diagnosis.limiting;
         let named = limiting(0.6, 0.12);
-        let found: Vec<(Segment, f64)> = named.iter().map(|entry| (entry.segment, entry.confidence)).collect();
+        let found: Vec<(Segment, f64)> =
+            named.iter().map(|entry| (entry.segment, entry.confidence)).collect();
         assert!(matches!(found[..], [(Segment::Device, sure)] if sure <= 0.6), "{found:?}");
         for (device, on_cpu) in [(0.6, 0.05), (0.45, 0.3)] {
             let open = limiting(device, on_cpu);

@@ -163,7 +163,8 @@ impl CollPerf<'_> {
         let transfer_s = mpi::time() - from;
         step(world, moved)?;
         step(world, file.close())?;
-        let wrong = found.iter().zip(self.part.integers.iter()).filter(|(found, written)| found != written).count();
+        let wrong =
+            found.iter().zip(self.part.integers.iter()).filter(|(found, written)| found != written).count();
         let own = OwnPhase {
             op,
             transfer: RankTransfer::Collective,
