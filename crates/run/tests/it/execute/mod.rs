@@ -3,6 +3,7 @@
 mod clients;
 mod course;
 mod files;
+mod merging;
 mod repetition;
 mod verified;
 

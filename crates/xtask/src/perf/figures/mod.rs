@@ -44,6 +44,7 @@ pub(crate) const FIGURES: &[PerfFigure] = &[
     mpi::IO,
     mpi::ITEMS,
     mpi::PHASES,
+    mpi::MERGE,
 ];
 
 /// Whether `name` asks for a figure: by its name, or by the family before a hyphen, such as `classics`.

@@ -3,6 +3,7 @@
 
 mod contest;
 mod library;
+mod merge;
 
 use super::PerfFigure;
 use crate::perf::bench::Bench;
@@ -30,6 +31,12 @@ pub(super) const PHASES: PerfFigure = PerfFigure {
     name: "mpi-phases",
     what: "what a trial of two ranks takes besides its load, beyond that of one client without MPI and a barrier",
     measure: phases,
+};
+
+pub(super) const MERGE: PerfFigure = PerfFigure {
+    name: "mpi-merge",
+    what: "merging the outputs of 1024 simulated ranks, and writing the record of their trial",
+    measure: merge::measure,
 };
 
 /// Further folders to measure in, such as that of a mounted GlusterFS volume, with a colon between them.
