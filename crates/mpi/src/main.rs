@@ -15,6 +15,7 @@ mod identity;
 mod message;
 mod messenger;
 mod own_client;
+mod polling;
 mod ranks;
 mod raw;
 mod tree;

@@ -9,6 +9,7 @@ use crate::engine::IoRanks;
 use crate::handshake::{self, JobRefusal, MpiJob};
 use crate::message::{LocalMessage, RankMessage, TAG};
 use crate::own_client::OwnClient;
+use crate::polling::Polling;
 use crate::raw::{SentMessage, StartedBarrier, return_errors};
 use crate::tree::{MergePoint, parent};
 use crate::{BAD_INPUT, COULD_NOT_RUN};
@@ -24,17 +25,7 @@ use narrows_sys::process::wake_on_time;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
 
-/// Pause between two looks for messages while some are exchanged: the start and the end of a trial are a dozen of them, one
-/// after the other.
-const PAUSE_EXCHANGING: Duration = Duration::from_micros(20);
-/// How long after a message others are expected at once.
-const EXCHANGE_NS: u64 = 10_000_000;
-/// The same later, and until a rank that was busy answers.
-const PAUSE_EXPECTING: Duration = Duration::from_micros(200);
-/// The same while this rank's client runs its load: messages then may wait, and the processor is the load's.
-const PAUSE_LOADED: Duration = Duration::from_millis(1);
 /// Messages that are received before anything else is looked at again.
 const RECEIVED_AT_ONCE_MAX: u32 = 256;
 /// Time between two words that the client of rank 0 lives, once it waits for the outputs of others.
@@ -184,10 +175,7 @@ struct Messenger {
     barriers: Vec<(u64, StartedBarrier)>,
     /// Times that are for the client once all ranks have entered the barrier.
     held: Option<(u64, WindowTimes)>,
-    /// Whether the load of this rank's client runs.
-    is_loaded: bool,
-    /// When the last message was sent or received.
-    exchanged_ns: u64,
+    polling: Polling,
     said_alive_ns: u64,
     clock: Monotonic,
     is_finished: bool,
@@ -209,8 +197,7 @@ impl Messenger {
             entered_trial: 0,
             barriers: Vec::new(),
             held: None,
-            is_loaded: false,
-            exchanged_ns: 0,
+            polling: Polling::default(),
             said_alive_ns: 0,
             clock: Monotonic::new(),
             is_finished: false,
@@ -218,10 +205,10 @@ impl Messenger {
     }
 
     fn run(&mut self, inbox: &Receiver<LocalMessage>) {
-        // Where a sandbox refuses it, pauses are 50 us longer.
-        let _as_before = wake_on_time();
+        // Where a sandbox refuses it, pauses are up to 50 us longer.
+        drop(wake_on_time());
         while !self.is_finished {
-            match inbox.recv_timeout(self.pause()) {
+            match inbox.recv_timeout(self.polling.pause(self.clock.now_ns())) {
                 Ok(message) => self.heed(message),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => self.is_finished = true,
@@ -243,16 +230,8 @@ impl Messenger {
         }
     }
 
-    fn pause(&self) -> Duration {
-        match self.clock.now_ns().saturating_sub(self.exchanged_ns) {
-            _ if self.is_loaded => PAUSE_LOADED,
-            silent_ns if silent_ns < EXCHANGE_NS => PAUSE_EXCHANGING,
-            _ => PAUSE_EXPECTING,
-        }
-    }
-
     fn heed(&mut self, message: LocalMessage) {
-        self.exchanged_ns = self.clock.now_ns();
+        self.polling.note_message(self.clock.now_ns());
         match message {
             LocalMessage::Begin { trial, events } => {
                 self.trial = trial;
@@ -305,7 +284,7 @@ impl Messenger {
     }
 
     fn take(&mut self, source: u32, message: RankMessage) {
-        self.exchanged_ns = self.clock.now_ns();
+        self.polling.note_message(self.clock.now_ns());
         match message {
             RankMessage::ToClient { trial, message } => self.client_message(trial, message),
             RankMessage::Join { trial } => self.enter(trial),
@@ -335,7 +314,9 @@ impl Messenger {
         match message {
             ToClient::Prepare(assignment, folders) => {
                 self.trial = trial;
-                self.is_loaded = false;
+                self.polling.prepare();
+                // Times of a trial that never began are for nobody.
+                self.held.take_if(|(held, _)| *held < trial);
                 self.merges.retain(|known, _| *known >= trial);
                 let client_count = assignment.cell.workload.clients.max(1);
                 self.merges.entry(trial).or_default().client_count = Some(client_count);
@@ -371,7 +352,7 @@ impl Messenger {
 
     /// Gives the times of its load to the client of this rank.
     fn start_own(&mut self, trial: u64, times: WindowTimes) {
-        self.is_loaded = true;
+        self.polling.start(trial);
         self.own.send(trial, ToClient::Go(times));
     }
 
@@ -392,7 +373,9 @@ impl Messenger {
     /// A message of the client of this rank, for rank 0.
     fn own_message(&mut self, trial: u64, message: FromClient) {
         let to_first = self.offset_ns.saturating_neg();
-        self.is_loaded &= !matches!(message, FromClient::Done(_) | FromClient::Failed(_));
+        if matches!(message, FromClient::Done(_) | FromClient::Failed(_)) {
+            self.polling.end(trial);
+        }
         let message = match message {
             FromClient::Done(mut output) => {
                 output.host.clone_from(&self.host);

@@ -3,6 +3,7 @@
 //!
 //! Not here: whether the network is full at all, which is the rule's of its bandwidth.
 
+use super::network;
 use crate::facts::StripeMembers;
 use crate::text;
 use crate::thresholds::{FULL_RATIO, GAIN_RATIO};
@@ -34,32 +35,38 @@ pub(crate) fn scope(view: &SummaryView<'_>, cell: &CellSummary) -> Option<Networ
     of_servers(view, cell).or_else(|| of_clients(view, cell))
 }
 
-/// The clients' own links, where the streams of fewer hosts moved as much a host as those of the hosts of `cell`; `None` where
-/// they did not, or fewer hosts were not measured.
+/// The clients' own links, where the same streams of fewer hosts moved as much a host as those of the hosts of `cell`, and nothing
+/// but the wire limited either; `None` where that is not so, a proxy is between, or fewer hosts were not measured.
 fn of_clients(view: &SummaryView<'_>, cell: &CellSummary) -> Option<NetworkScope> {
     let host_count = |cell: &CellSummary| view.hosts_of_clients(cell.clients).len();
+    let all = view.ceiling(Cut::NetworkStream, cell).filter(|_| !view.passes_proxy(cell))?.cell;
     let own_count = host_count(cell);
-    let ceiling = view.ceiling(Cut::NetworkStream, cell)?.cell;
-    let is_alike = |other: &&CellSummary| {
-        (other.cut, other.op, other.block_bytes) == (ceiling.cut, ceiling.op, ceiling.block_bytes)
-            && other.rate_bytes_per_s.is_some()
+    let a_host = |cell: &CellSummary, value: f64| ratio(value, host_count(cell) as f64);
+    let clients_a_host = |cell: &CellSummary| a_host(cell, f64::from(cell.clients));
+    let load =
+        |cell: &CellSummary| (cell.cut, cell.op, cell.block_bytes, cell.requested.workers, cell.queue_depth);
+    let is_fewer = |other: &&CellSummary| {
+        load(other) == load(all)
+            && other.target == all.target
+            && clients_a_host(other) == clients_a_host(all)
+            && (1..own_count).contains(&host_count(other))
     };
-    let streams = || view.summary.cells.iter().filter(is_alike);
-    let all = streams().find(|stream| host_count(stream) == own_count)?;
-    let is_fewer = |stream: &&CellSummary| (1..own_count).contains(&host_count(stream));
-    let fewer = streams().filter(is_fewer).min_by_key(|stream| host_count(stream))?;
-    let a_host = |cell: &CellSummary| ratio(cell.rate_bytes_per_s?.0, host_count(cell) as f64);
-    let (one, each) = (a_host(fewer)?, a_host(all)?);
-    ratio(each, one).filter(|share| *share >= FULL_RATIO).map(|share| NetworkScope {
-        name: Some(CLIENT_LINK),
-        text: format!(
-            "{}: streams of {own_count} hosts move {} each, {} of what those of {} do: each client's own link is full",
-            cell.id,
-            text::network_rate(each),
-            text::percent(share),
-            host_count(fewer),
-        ),
-    })
+    let fewer = view.summary.cells.iter().filter(is_fewer).min_by_key(|other| host_count(other))?;
+    let by_wire = |stream: &CellSummary| network::stream_limit(view, stream).is_none();
+    if host_count(all) != own_count || !by_wire(all) || !by_wire(fewer) {
+        return None;
+    }
+    let rate = |cell: &CellSummary| a_host(cell, cell.rate_bytes_per_s?.0);
+    let (one, each) = (rate(fewer)?, rate(all)?);
+    let share = ratio(each, one).filter(|share| (FULL_RATIO..=FULL_RATIO.recip()).contains(share))?;
+    let text = format!(
+        "{}: streams of {own_count} hosts move {} a host, {} of what those of {} do: each client's own link is full",
+        cell.id,
+        text::network_rate(each),
+        text::percent(share),
+        host_count(fewer),
+    );
+    Some(NetworkScope { name: Some(CLIENT_LINK), text })
 }
 
 /// The part where the path has several servers; `None` where the links were not all measured, each alone and all together.
@@ -175,6 +182,7 @@ mod tests {
         };
         assert_eq!(scope_of(1.0), Some(CLIENT_LINK));
         assert_eq!(scope_of(0.8), None);
+        assert_eq!(scope_of(2.0), None, "one host alone did not fill its link");
         assert_eq!(scope_of(0.25), None, "they share a link");
     }
 

@@ -21,8 +21,8 @@ pub(super) static RULE: Rule = Rule {
     definition: "With many requests in flight the path reaches nearly as many operations per second as the device \
                  alone at the same operation and block, and the device takes about as long for other block sizes: its \
                  limit is operations, not bytes. Through a page cache the device's own operations are compared. Where \
-                 no other block size was measured the two are not distinguished. Nothing is reported where the load's \
-                 threads waited for a CPU for half of the time or more.",
+                 no other block size was measured the two are not distinguished. Past the page cache of a \
+                 device here nothing is reported where the load's threads waited for a CPU for half of the time or more.",
     formula: "rate >= 0.9 x rate of the device alone, and a >= half of T(b) = a + b / B there, from the smallest and the \
               largest block with as many requests in flight",
     source: "Hockney's law T = a + b / B; utilisation law, Denning and Buzen (1978)",
@@ -55,7 +55,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         return None;
     }
     if bound == Bound::Operations {
-        if waits_for_cpu(cell) {
+        if ceiling.cell.cut == Cut::LocalDevice && waits_for_cpu(cell) {
             return None; // Nor would the device alone, which was loaded by the same threads, have been its limit.
         }
         let verdict = method::evaluate_cell_rate(RULE.segment, cell, ceiling, text::storage_rate, shown)?;
@@ -157,16 +157,20 @@ mod tests {
 
     #[test]
     fn threads_that_mostly_wait_for_a_cpu_show_no_limit_of_the_device() {
-        let found_with = |waiting: f64| {
+        let found_with = |cut: Cut, waiting: f64| {
             let mut summary = checked(&machine("capped-iops"));
             for cell in &mut summary.cells {
+                if matches!(cell.cut, Cut::LocalDevice | Cut::ServerStorage) {
+                    cell.cut = cut;
+                }
                 let shares = TimeShares { cpu_wait_ratio: Some(waiting), ..TimeShares::default() };
                 cell.time_shares = Some(shares);
             }
             summary.diagnosis = crate::diagnose(&summary);
             found(&summary, RULE.code)
         };
-        assert!(found_with(0.2) && !found_with(0.6));
+        assert!(found_with(Cut::LocalDevice, 0.2) && !found_with(Cut::LocalDevice, 0.6));
+        assert!(found_with(Cut::ServerStorage, 0.6), "a server's threads loaded its device");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::method::loss::{self, LossLaw};
 use crate::method::one_more::{ExtraConnection, one_more_connection};
+use crate::method::scope::{CLIENT_LINK, NetworkScope};
 use crate::method::{self, given, network, proxy, scope};
 use crate::text;
 use crate::thresholds::{INFERRED_CONFIDENCE, RAISED_RATIO};
@@ -29,13 +30,13 @@ pub(super) static RULE: Rule = Rule {
                  noise explains has raised the ceiling, and nothing is named. With a proxy, the stream through it can \
                  clear the network and the stream past it can name it; if only the stream through it names it, the \
                  confidence is at most 60 %, also at one request in flight. Not evaluated over loopback, which is \
-                 memory. Where clients run on several hosts and the streams of fewer hosts moved as much a host, the clients' own \
-                 links are named (client-link). In an observation file the rate of all clients is compared with count x value of a \
+                 memory. Where clients run on several hosts and the same streams of fewer hosts moved as much a host, the clients' \
+                 own links are named (client-link). In an observation file the rate of all clients is compared with count x value of a \
                  [[ceiling]] of the network; where the rate is only known within two bounds, the lower bound decides \
                  whether the network is full and the upper bound whether it is cleared.",
     formula: "0.9 x payload rate of the raw stream <= rate <= 1.03 x (or two standard errors above it), one more \
               connection < 1.1 x where measured; at one request in flight: (block / stream rate) >= half \
-              of the time of one request; with others: total beside the path 0.97 to 1.03 x total beside the stream, |rate - stream| >= 0.1 x total",
+              of the time of one request; clients' links: rate a host within a tenth of that of fewer hosts; with others: total beside the path 0.97 to 1.03 x total beside the stream, |rate - stream| >= 0.1 x total",
     source: "Asymptotic bounds of Denning and Buzen, ACM Computing Surveys 10 (1978); Hockney's law for the time share",
     example: "1 MiB writes at 93.1 Mbit/s where the stream reached 94.1 Mbit/s: 99 %",
     how_to_measure: Some("run `narrows serve` on the storage server and give --server HOST:PORT"),
@@ -149,7 +150,9 @@ fn beside_proxy(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVer
 /// The verdict with the part of the network that it blames, where the path has several servers, or clients on several hosts.
 fn scoped(view: &SummaryView<'_>, cell: &CellSummary, verdict: SegmentVerdict) -> SegmentVerdict {
     let part = Some(()).filter(|()| verdict.stance == Stance::Limits);
-    match part.and_then(|()| scope::scope(view, cell)) {
+    // Where the wire itself is in doubt, so is whose it is.
+    let is_sure = |part: &NetworkScope| part.name != Some(CLIENT_LINK) || verdict.segment == RULE.segment;
+    match part.and_then(|()| scope::scope(view, cell)).filter(is_sure) {
         None => verdict,
         Some(part) => {
             let counter = "streams over fewer links and over all at once";

@@ -31,11 +31,11 @@ pub(super) static RULE: Rule = Rule {
                  (TCP_INFO) is the network's latency, as far as they moved the load's bytes. On a file \
                  system in memory the threads of several workers have nothing to be blocked on but its locks, and that time is the file system's, or \
                  other programs' as far as threads that were not blocked waited for these. Each part of 30 % or more is named with its share and the most that its removal gains. \
-                 Where more than a fifth of the time is explained by none of them, only a part is named that is half of \
+                 Where more than a fifth of the time is explained by none of them, only parts are named that are half of \
                  the time or more and twice as much as that rest, with a confidence of 60 % at most. The device is its \
                  bandwidth where the bytes that it moved while it was busy come to what it reaches alone. A file system \
                  whose part is below 30 % is cleared.",
-    formula: "part / time of the load's threads >= 0.3, all parts together >= 0.8; gain <= 1 / (1 - part); several in \
+    formula: "part / time of the load's threads >= 0.3, all parts together >= 0.8, or part >= 0.5 and >= 2 x (1 - all parts); gain <= 1 / (1 - part); several in \
               flight: busy time / time >= 0.3, 1 - (1 - device) x (1 - CPUs) >= 0.8 unless the threads' time is explained, gain <= 1 / \
               (busy time of the other); copies: \
               CPU seconds a byte of memory-copy / CPU seconds a byte of the path",
@@ -63,7 +63,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Vec<SegmentVerdict> {
     } else {
         // Whatever the rest is, it is no more than half of a part that is most of the time.
         let least = DOMINANT_RATIO.max(2.0 * (1.0 - explained_ratio));
-        let most = parts.iter().find(|part| part.share >= least);
+        let most = parts.iter().filter(|part| part.share >= least);
         verdicts.extend(most.map(|part| limits(view, cell, part).with_confidence_max(ELIMINATED_CONFIDENCE)));
     }
     verdicts.extend(
@@ -127,6 +127,7 @@ mod tests {
     use narrows_model::summary::TimeShares;
     use narrows_model::workload::Access;
     use narrows_model::{Cut, Summary};
+    use std::collections::BTreeSet;
 
     /// A local machine on which no cut is near the path, so that nothing is full, with these shares of the time of bulk reads
     /// through the page cache.
@@ -185,6 +186,9 @@ mod tests {
         let found: Vec<(Segment, f64)> =
             named.iter().map(|entry| (entry.segment, entry.confidence)).collect();
         assert!(matches!(found[..], [(Segment::Device, sure)] if sure <= 0.6), "{found:?}");
+        let both = at_once(0.5, 0.5, 0.3).diagnosis.limiting;
+        let parts: BTreeSet<Segment> = both.iter().map(|entry| entry.segment).collect();
+        assert!(parts.len() == 2 && parts.contains(&Segment::Device), "{both:#?}");
         for (device, on_cpu) in [(0.6, 0.05), (0.45, 0.3)] {
             let open = limiting(device, on_cpu);
             assert!(open.iter().all(|entry| entry.segment == Segment::Unknown), "{device}: {open:#?}");

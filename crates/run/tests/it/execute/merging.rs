@@ -1,4 +1,4 @@
-//! What the outputs of many ranks cost: they are merged in a tree, as bytes from one to the next, and recorded.
+//! What the outputs of many ranks cost: they are merged in a tree, as bytes from one to the next, made one trial, and written.
 
 use super::*;
 use narrows_run::merge_outputs;
@@ -13,7 +13,14 @@ const TIMES_OF_RANK: u64 = 5_000;
 
 /// Ranks that each did what one client did, with response times of their own.
 struct SimulatedRanks {
-    merging_ns: Arc<Mutex<u64>>,
+    merging: Arc<Mutex<Merging>>,
+}
+
+/// When the merged outputs were there, and how long the merging took.
+#[derive(Debug, Clone, Copy, Default)]
+struct Merging {
+    took_ns: u64,
+    ended_ns: u64,
 }
 
 impl Coordinator for SimulatedRanks {
@@ -29,7 +36,8 @@ impl Coordinator for SimulatedRanks {
         let from_ns = clock.now_ns();
         let mut all = merged(&one, 0..count, &mut simulating_ns);
         all.sort_by_key(|output| output.client_index);
-        *self.merging_ns.lock().unwrap() += clock.now_ns() - from_ns - simulating_ns;
+        let ended_ns = clock.now_ns();
+        *self.merging.lock().unwrap() = Merging { took_ns: ended_ns - from_ns - simulating_ns, ended_ns };
         Ok(all)
     }
 }
@@ -70,25 +78,17 @@ fn simulated(one: &ClientOutput, rank: u32) -> ClientOutput {
     own
 }
 
-/// The trial of so many simulated ranks, with the time that merging and writing its events took.
-fn trial_of(ranks: u32) -> (TrialOutput, Nanos) {
+/// The events of a trial of so many simulated ranks, and how their outputs were merged.
+fn run_of(ranks: u32) -> (Vec<Event>, Merging) {
     let stop = StopFlag::default();
     let workload = Workload { clients: ranks, block_bytes: Bytes(4096), ..Workload::default() };
-    let merging_ns = Arc::new(Mutex::new(0));
-    let coordinator = Box::new(SimulatedRanks { merging_ns: Arc::clone(&merging_ns) });
+    let merging = Arc::new(Mutex::new(Merging::default()));
+    let coordinator = Box::new(SimulatedRanks { merging: Arc::clone(&merging) });
     let mut site = CellSite { coordinator, ..site(&stop) };
     let mut events = Vec::new();
     execute(&plan(vec![cell("null:", workload, false)]), Nanos(0), &mut site, None, &mut events).unwrap();
-    let clock = Monotonic::new();
-    let from_ns = clock.now_ns();
-    let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    for event in &events {
-        serde_json::to_writer(&mut file, event).unwrap();
-        file.write_all(b"\n").unwrap();
-    }
-    file.sync_all().unwrap();
-    let merging_ns = *merging_ns.lock().unwrap() + clock.now_ns() - from_ns;
-    (trials(&events)[0].clone(), Nanos(merging_ns))
+    let merging = *merging.lock().unwrap();
+    (events, merging)
 }
 
 /// Fails unless each rank, and every response time of each, is in the trial.
@@ -105,7 +105,7 @@ fn assert_whole(trial: &TrialOutput, ranks: u32) {
 #[test]
 fn the_outputs_of_any_number_of_ranks_are_merged_whole() {
     for ranks in [1, 2, 7, 33] {
-        assert_whole(&trial_of(ranks).0, ranks);
+        assert_whole(trials(&run_of(ranks).0)[0], ranks);
     }
 }
 
@@ -113,9 +113,16 @@ fn the_outputs_of_any_number_of_ranks_are_merged_whole() {
 #[ignore = "figure: `cargo xtask perf mpi-merge` runs it in a process of its own"]
 #[allow(clippy::print_stdout, reason = "the figures are what it is run for")]
 fn the_outputs_of_1024_ranks() {
-    let (trial, merging) = trial_of(1024);
-    assert_whole(&trial, 1024);
+    let (events, merging) = run_of(1024);
+    let mut file = tempfile::tempfile_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for event in &events {
+        serde_json::to_writer(&mut file, event).unwrap();
+        file.write_all(b"\n").unwrap();
+    }
+    file.sync_all().unwrap();
+    let took = Nanos(merging.took_ns + Monotonic::new().now_ns() - merging.ended_ns);
+    assert_whole(trials(&events)[0], 1024);
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim();
-    println!("merged_s={} peak={peak}", merging.as_secs_f64());
+    println!("merged_s={} peak={peak}", took.as_secs_f64());
 }
