@@ -9,7 +9,7 @@ use crate::engine::IoRanks;
 use crate::handshake::{self, JobRefusal, MpiJob};
 use crate::message::{LocalMessage, RankMessage, TAG};
 use crate::own_client::OwnClient;
-use crate::polling::Polling;
+use crate::polling::MessagePolling;
 use crate::raw::{SentMessage, StartedBarrier, return_errors};
 use crate::tree::{MergePoint, parent};
 use crate::{BAD_INPUT, COULD_NOT_RUN};
@@ -175,7 +175,7 @@ struct Messenger {
     barriers: Vec<(u64, StartedBarrier)>,
     /// Times that are for the client once all ranks have entered the barrier.
     held: Option<(u64, WindowTimes)>,
-    polling: Polling,
+    polling: MessagePolling,
     said_alive_ns: u64,
     clock: Monotonic,
     is_finished: bool,
@@ -197,7 +197,7 @@ impl Messenger {
             entered_trial: 0,
             barriers: Vec::new(),
             held: None,
-            polling: Polling::default(),
+            polling: MessagePolling::default(),
             said_alive_ns: 0,
             clock: Monotonic::new(),
             is_finished: false,

@@ -13,7 +13,7 @@ const PAUSE_LOADED: Duration = Duration::from_millis(1);
 
 /// What decides the pause.
 #[derive(Debug, Default)]
-pub(crate) struct Polling {
+pub(crate) struct MessagePolling {
     /// Whether the load of this rank's client runs.
     is_loaded: bool,
     /// The newest trial in which that client has ended.
@@ -22,7 +22,7 @@ pub(crate) struct Polling {
     exchanged_ns: u64,
 }
 
-impl Polling {
+impl MessagePolling {
     /// A message was sent or received.
     pub(crate) fn note_message(&mut self, now_ns: u64) {
         self.exchanged_ns = now_ns;
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn looks_are_far_apart_only_while_the_client_of_this_rank_runs_its_load() {
         const LATER_NS: u64 = 20_000_000;
-        let mut polling = Polling::default();
+        let mut polling = MessagePolling::default();
         polling.note_message(5);
         polling.prepare();
         assert_eq!((polling.pause(6), polling.pause(LATER_NS)), (PAUSE_EXCHANGING, PAUSE_EXPECTING));
