@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::spoken::check_target;
 use crate::support::tgt::{SERIAL, Tgt, TgtSetup};
 use crate::support::waits::{pause, wait_until};
 use crate::support::{SOON, conform, lab_with_iscsi};
@@ -15,7 +16,7 @@ use narrows_engines::{EngineRegistry, MonotonicClock, ProtocolCounters, RegionNe
 use narrows_lab::{Lab, LabProcess, narrows_bin};
 use narrows_model::rpc::ProcedureCounters;
 use narrows_model::summary::CellSummary;
-use narrows_model::{Bytes, IscsiAddress, Op, Summary, Target};
+use narrows_model::{Bytes, Cut, IscsiAddress, Op, Summary, Target};
 
 const MIB: u64 = 1 << 20;
 /// Digests are granted where they are asked for.
@@ -266,4 +267,24 @@ fn the_bytes_of_all_pdus_are_those_that_the_kernel_counts() {
         assert_eq!((write.call_count, write.reply_count, write.error_count), (8, 8, 0));
         engine.close().unwrap();
     }
+}
+
+/// `check` chooses its loads itself: without its serial number none of them writes.
+#[test]
+fn a_check_of_a_unit_that_contains_a_file_system_only_reads_unless_it_is_named() {
+    let Some(lab) = lab_with_iscsi() else { return };
+    let server = Tgt::start(&lab, 2, 64 << 20, TgtSetup::default());
+    let made = Command::new("mkfs.ext4").arg("-q").arg(server.image()).status().unwrap();
+    assert!(made.success());
+    let before = fs::read(server.image()).unwrap();
+    let words = "--seconds 6 --cell-seconds 0.3 --block 64KiB --depth 4";
+    let checked = check_target(&lab, &server.target(""), |_| (), words);
+    let ops: Vec<Op> = checked.cells(Cut::Path).map(|cell| cell.op).collect();
+    assert!(!ops.is_empty() && ops.iter().all(|op| *op == Op::Read), "it is only read: {ops:?}");
+    assert_eq!(fs::read(server.image()).unwrap(), before, "nothing of it has changed");
+    let mut command = lab.host(1).unwrap().command(narrows_bin().unwrap());
+    command.arg("check").arg(server.target("")).args(["--overwrite-lun", SERIAL, "--plan"]);
+    let planned = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    assert!(planned.contains("OVERWRITING"), "{planned}");
+    assert_eq!(fs::read(server.image()).unwrap(), before, "a plan changes nothing");
 }

@@ -41,6 +41,7 @@ fn a_loop_on_every_cpu_beside_a_path_that_needs_cpu_is_named_first_with_its_proc
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn loops_beside_a_link_of_100_mbit_are_a_finding_and_the_link_stays_named() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::support::apart::cgroup_with_quota;
 use crate::support::check::{Checked, assert_within};
 use crate::support::spoken::{BULK, SINGLE, check_target, place_server};
-use crate::support::tgt::{SERIAL, Tgt, TgtSetup};
+use crate::support::tgt::{Tgt, TgtSetup};
 use crate::support::{lab_with_iscsi, on_a_calm_machine};
 use narrows_lab::{DiskPlan, Lab, disks_available};
 use narrows_model::{Cut, Op, Segment};
@@ -126,26 +126,4 @@ fn a_healthy_target_is_no_devices_and_no_networks_fault() {
         let checked = check(&lab, |_| (), &format!("{BULK} --op read"));
         checked.assert_healthy();
     });
-}
-
-#[test]
-fn a_unit_that_contains_a_file_system_is_only_read_unless_it_is_named() {
-    let Some(lab) = lab_with_iscsi() else { return };
-    let server = Tgt::start(&lab, 2, 64 << 20, TgtSetup::default());
-    let made = Command::new("mkfs.ext4").arg("-q").arg(server.image()).status().unwrap();
-    assert!(made.success());
-    let before = std::fs::read(server.image()).unwrap();
-    let words = "--seconds 6 --cell-seconds 0.3 --block 64KiB --depth 4";
-    let checked = check_target(&lab, &server.target(""), |_| (), words);
-    assert!(checked.cells(Cut::Path).all(|cell| cell.op == Op::Read), "it is only read");
-    assert_eq!(std::fs::read(server.image()).unwrap(), before, "nothing of it has changed");
-    let named = |command: &mut Command| {
-        command.args(["--overwrite-lun", SERIAL, "--plan"]);
-    };
-    let mut command = lab.host(1).unwrap().command(narrows_lab::narrows_bin().unwrap());
-    command.arg("check").arg(server.target(""));
-    named(&mut command);
-    let planned = String::from_utf8(command.output().unwrap().stdout).unwrap();
-    assert!(planned.contains("OVERWRITING"), "{planned}");
-    assert_eq!(std::fs::read(server.image()).unwrap(), before, "a plan changes nothing");
 }

@@ -43,6 +43,7 @@ fn check(lab: &Lab, place: impl FnOnce(&mut Command), words: &str) -> Checked {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_link_of_100_mbit_is_named_by_how_bodies_arrive() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_s3() else { return };
