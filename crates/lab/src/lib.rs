@@ -38,7 +38,7 @@ pub use disks::{DiskPlan, LabDisks};
 pub use error::{Error, LabErrorKind, Result};
 pub use host::Host;
 pub use lab::Lab;
-pub use locate::{labcat_bin, labexporter_bin, narrows_bin, narrows_mpi_bin};
+pub use locate::{OPEN_MPI_INTERFACE, labcat_bin, labexporter_bin, narrows_bin, narrows_mpi_bin, slurm_mpi};
 pub use machine_ticks::MachineTicks;
 pub use process::{LabProcess, died_of};
 pub use rate::{link_bits_per_s, payload_bytes_per_s};

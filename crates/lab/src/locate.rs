@@ -1,4 +1,4 @@
-//! Finds the programs that tests start, and a place for scratch data on a real disk.
+//! Finds the programs that tests start, how `srun` starts them, and a place for scratch data on a real disk.
 //!
 //! It and `available` (PATH) alone read the environment. It builds nothing.
 
@@ -37,6 +37,16 @@ pub fn narrows_mpi_bin() -> Result<PathBuf> {
         ),
     };
     existing(path, hint)
+}
+
+/// Open MPI's interface to `srun`.
+pub const OPEN_MPI_INTERFACE: &str = "pmix";
+
+/// The interface between `srun` and the MPI library of [`narrows_mpi_bin`]: `NARROWS_SLURM_MPI`, else that of Open MPI.
+#[must_use]
+pub fn slurm_mpi() -> String {
+    let named = environment("NARROWS_SLURM_MPI");
+    named.map_or_else(|| OPEN_MPI_INTERFACE.to_owned(), |name| name.display().to_string())
 }
 
 /// The lab's own TCP sender, receiver and echo, `labcat`.

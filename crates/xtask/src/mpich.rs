@@ -79,6 +79,10 @@ pub(crate) fn run() -> anyhow::Result<TaskOutcome> {
         }
     }
     let mut outcome = TaskOutcome::Healthy;
+    if let Some(problem) = slurm_problem(&workspace, compiler, &target)? {
+        output::complaint(&format!("mpich: ranks of a step of Slurm: {problem}"));
+        outcome = TaskOutcome::ProblemsFound;
+    }
     for job in &REFUSED {
         match check_refused(job, &target.join("debug"))? {
             Some(problem) => {
@@ -102,7 +106,40 @@ const STEPS: [(&str, &[&str]); 2] = [
         &["test", "--locked", "-p", "narrows-mpi", "--features", FEATURE, "--", "--test-threads=1"],
     ),
 ];
+/// How `srun` starts ranks of MPICH.
+const SLURM_MPI: &str = "pmi2";
+const SLURM_TEST: &str = "slurm::the_ranks_of_a_step_are_on_the_nodes_that_srun_has_put_them_on";
 const FEATURE: &str = "narrows-mpi/libmpi";
+
+/// Runs the lab's test of a step of Slurm with ranks of MPICH; what is wrong with how it ended, `None` where nothing is or there
+/// is no Slurm.
+fn slurm_problem(workspace: &Workspace, compiler: &str, target: &Path) -> anyhow::Result<Option<String>> {
+    if printed("srun", "--version").is_none() {
+        output::line("mpich: ranks of a step of Slurm: not run, there is no srun");
+        return Ok(None);
+    }
+    let words =
+        ["test", "--locked", "-p", "narrows-lab", "--test", "it", "--", "--ignored", "--exact", SLURM_TEST];
+    output::line(&format!("mpich: ranks of a step of Slurm: cargo {}", words.join(" ")));
+    let ended = cargo(&workspace.root, &words)
+        .env("MPICC", compiler)
+        .env("CARGO_TARGET_DIR", target)
+        .env("NARROWS_MPI_BIN", target.join("debug/narrows-mpi"))
+        .env("NARROWS_SLURM_MPI", SLURM_MPI)
+        // A lab that cannot run is a failure then.
+        .env("CI", "true")
+        .output()
+        .context("could not start cargo")?;
+    let printed = String::from_utf8_lossy(&ended.stdout);
+    output::line(printed.trim_end());
+    Ok(slurm_test_problem(ended.status.success(), &printed))
+}
+
+/// What is wrong with what cargo printed of the test; a name that no test has selects none, which is no failure to cargo.
+fn slurm_test_problem(succeeded: bool, printed: &str) -> Option<String> {
+    let passed = succeeded && printed.contains("test result: ok. 1 passed;");
+    (!passed).then(|| format!("{SLURM_TEST} did not pass, as printed above"))
+}
 
 /// Whether this compiler builds with MPICH: it shows the libraries that it links.
 fn is_mpich(compiler: &str) -> bool {
@@ -167,6 +204,15 @@ mod tests {
             "HYDRA build details:\n    Version:                                 4.0.2\n    CC: gcc\n";
         assert_eq!(version_line(details), "MPICH 4.0.2");
         assert_eq!(version_line("nothing"), "MPICH");
+    }
+
+    #[test]
+    fn a_test_that_was_not_selected_has_not_passed() {
+        let result = |passed| format!("test result: ok. {passed} passed; 0 failed; 0 ignored");
+        assert_eq!(slurm_test_problem(true, &result(1)), None);
+        assert!(
+            slurm_test_problem(true, &result(0)).is_some() && slurm_test_problem(false, &result(1)).is_some()
+        );
     }
 
     #[test]

@@ -100,7 +100,10 @@ pub(crate) fn lab_with_ranks() -> Option<Lab> {
 /// A lab that can have a Slurm whose jobs are ranks, as [`lab_with_ranks`]; or nothing, as [`lab`].
 pub(crate) fn lab_with_slurm() -> Option<Lab> {
     let commands = ["slurmctld", "slurmd", "srun", "munged", "mpicc"];
-    ranks::open_mpi().map_or_else(|reason| lab_where(Err(reason)), |()| lab_with(&commands))
+    // Ranks of another MPI that srun starts need no launcher of Open MPI.
+    let launcher =
+        if narrows_lab::slurm_mpi() == narrows_lab::OPEN_MPI_INTERFACE { ranks::open_mpi() } else { Ok(()) };
+    launcher.map_or_else(|reason| lab_where(Err(reason)), |()| lab_with(&commands))
 }
 
 /// A lab that can have an iSCSI target; or nothing, as [`lab`].

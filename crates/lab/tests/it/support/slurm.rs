@@ -112,13 +112,21 @@ impl<'a> Slurm<'a> {
     /// What the controller says of the job of this number once it has ended.
     #[track_caller]
     pub(crate) fn ended_job(&self, job: &str) -> String {
-        let look = || self.ask(&["scontrol", "show", "job", job]);
-        let is_in = |said: &str, state: &str| said.contains(&format!("JobState={state} "));
-        wait_until(|| {
-            let said = look();
-            !["PENDING", "RUNNING", "COMPLETING"].iter().any(|state| is_in(&said, state))
-        });
-        look()
+        wait_until(|| self.has_ended(job));
+        self.job(job)
+    }
+
+    /// Whether the job of this number has ended.
+    #[track_caller]
+    pub(crate) fn has_ended(&self, job: &str) -> bool {
+        let said = self.job(job);
+        let is_in = |state: &str| said.contains(&format!("JobState={state} "));
+        !["PENDING", "RUNNING", "COMPLETING"].into_iter().any(is_in)
+    }
+
+    #[track_caller]
+    fn job(&self, job: &str) -> String {
+        self.ask(&["scontrol", "show", "job", job])
     }
 
     fn idle_nodes(&self) -> usize {

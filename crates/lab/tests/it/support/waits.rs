@@ -4,20 +4,36 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Looks at what is waited for, each after [`LOOK_EVERY`]: fifteen seconds in all.
-const LOOKS: u32 = 1500;
+use narrows_lab::clock::monotonic_ns;
+
+/// How long [`wait_until`] waits.
+const USUALLY: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+const RARE_LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Waits until something is so.
 #[track_caller]
 pub(crate) fn wait_until(is_so: impl Fn() -> bool) {
-    for _ in 0..LOOKS {
+    look_until(USUALLY, LOOK_EVERY, is_so);
+}
+
+/// Waits until something is so that takes longer than others: it is looked at every half second.
+#[track_caller]
+pub(crate) fn wait_within(longest: Duration, is_so: impl Fn() -> bool) {
+    look_until(longest, RARE_LOOK_EVERY, is_so);
+}
+
+#[track_caller]
+fn look_until(longest: Duration, every: Duration, is_so: impl Fn() -> bool) {
+    let now = || Duration::from_nanos(monotonic_ns());
+    let deadline = now() + longest;
+    while now() < deadline {
         if is_so() {
             return;
         }
-        pause(LOOK_EVERY);
+        pause(every);
     }
-    panic!("it did not come to be");
+    panic!("it did not come to be within {longest:?}");
 }
 
 /// The place that a run makes in `folder`, once it is there with its marker.
