@@ -199,7 +199,7 @@ impl Request {
     /// # Errors
     /// Processes that ranks cannot have.
     pub(super) fn set_ranks(&mut self, hosts: &SuiteHosts) -> Result<(), Vec<Problem>> {
-        let processes = self.typed_processes.unwrap_or(hosts.count().min(PROCESSES_MAX));
+        let processes = self.typed_processes.unwrap_or(hosts.count());
         let used = hosts.first_of(processes);
         if !used.are_several() {
             return Ok(());
@@ -252,6 +252,8 @@ impl Request {
         let published = format!("published are --count {PUBLISHED_COUNT} and --buffer {PUBLISHED_BUFFER_KB}");
         let processes = if self.hosts.is_empty() {
             format!("{PROCESSES_MAX} is the maximum on one machine, and 1 is the plain run")
+        } else if self.ranks.is_some() {
+            format!("--processes {PROCESSES_MAX} uses the first {PROCESSES_MAX} ranks")
         } else {
             format!("{PROCESSES_MAX} is the maximum on all hosts together; give fewer on each")
         };
@@ -345,6 +347,19 @@ mod tests {
         assert_eq!(placed(two.clone(), &hosts), two, "both are on a");
         let one_host = hosts.first_of(2);
         assert_eq!(placed(request(), &one_host), request());
+    }
+
+    #[test]
+    fn more_ranks_than_processes_can_be_are_refused_and_not_left_idle() {
+        let names: Vec<String> = (0..300).map(|index| format!("n{}", index / 2)).collect();
+        let hosts = SuiteHosts::new(&names);
+        let refused = crate::testing::messages(&Request::set_ranks(&mut request(), &hosts).unwrap_err());
+        assert!(refused.contains("processes: found 300; allowed: 1 to 256"), "{refused}");
+        assert!(refused.contains("--processes 256 uses the first 256 ranks"), "{refused}");
+        assert_eq!(Request::set_ranks(&mut request(), &hosts.first_of(256)), Ok(()));
+        assert!(Request::set_ranks(&mut request(), &hosts.first_of(257)).is_err());
+        let mut first = Request { processes: 256, typed_processes: Some(256), ..request() };
+        assert_eq!((first.set_ranks(&hosts), first.hosts.count()), (Ok(()), 256));
     }
 
     #[test]
