@@ -96,10 +96,11 @@ pub(crate) const NAMED_CONFIDENCE: f64 = 0.5;
 pub(crate) const NO_INTERVENTION_CONFIDENCE: f64 = 0.9;
 /// A part that dominates with less than this share of a time barely does: what takes the rest is nearly as much.
 pub(crate) const BARELY_RATIO: f64 = 0.6;
-/// What barely dominates, or gains barely more than chance: the next segment is nearly as right.
+/// What barely dominates, or gains barely more than chance: the next segment is nearly as right. The same where client and
+/// server are one machine: where they run there may limit too.
 pub(crate) const BARELY_CONFIDENCE: f64 = 0.8;
 /// What the evidence points to without having seen it: a measured ceiling that was passed, the busiest of several, a fall
-/// that a cache would make.
+/// that a cache would make, what cuts name that predict no rate.
 pub(crate) const INFERRED_CONFIDENCE: f64 = 0.7;
 /// What is left where others were ruled out, or beside another explanation that is known.
 pub(crate) const ELIMINATED_CONFIDENCE: f64 = 0.6;

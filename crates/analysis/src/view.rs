@@ -7,8 +7,8 @@ mod index;
 mod proxy;
 mod regime;
 
-use crate::facts::StripeMembers;
 pub use crate::facts::{Sharing, time_per_op_s};
+use crate::facts::{StripeMembers, ceiling_cut_of_path};
 pub use regime::{Regime, RegimeKind};
 
 use crate::facts::flags::{ONE_GROUP, has};
@@ -96,6 +96,18 @@ impl<'a> SummaryView<'a> {
     #[must_use]
     pub fn speaks_protocol(&self) -> bool {
         matches!(self.summary.target.form(), Target::Scheme { engine, .. } if engine.declaration().stores_data)
+    }
+
+    /// Whether a part of the path was measured apart from it, with any load: by a cut whose rate limits the path's, or by the
+    /// requests of its own protocol.
+    #[must_use]
+    pub fn has_cut(&self) -> bool {
+        let rated = self.summary.cells.iter().filter(|cell| cell.rate_bytes_per_s.is_some());
+        let is_part = |cut: Cut| {
+            // Of a protocol whose server runs nothing of ours, its own requests are the cuts.
+            ceiling_cut_of_path(cut) || matches!(cut, Cut::RoundTrip | Cut::HotBlocks | Cut::EarlyPath)
+        };
+        rated.into_iter().any(|cell| is_part(cell.cut))
     }
 
     /// Whether the path is on a mount, and the export behind it was measured by itself.

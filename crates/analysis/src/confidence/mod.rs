@@ -13,8 +13,8 @@ pub(crate) use features::Features;
 
 use crate::case::Cases;
 use crate::thresholds::{
-    BARELY_CONFIDENCE, ELIMINATED_CONFIDENCE, HARDLY_EXPLAINED_RATIO, NO_INTERVENTION_CONFIDENCE,
-    UNEXPLAINED_RATIO,
+    BARELY_CONFIDENCE, ELIMINATED_CONFIDENCE, HARDLY_EXPLAINED_RATIO, INFERRED_CONFIDENCE,
+    NO_INTERVENTION_CONFIDENCE, UNEXPLAINED_RATIO,
 };
 use crate::verdict::SegmentVerdict;
 use crate::view::SummaryView;
@@ -57,14 +57,18 @@ pub(crate) fn logistic(features: &Features) -> f64 {
     1.0 / (1.0 + (-score).exp())
 }
 
+/// What limits the law: chosen, and checked against verdicts on machines with a known fault (`docs/concepts/accuracy.md`).
 fn cap(view: &SummaryView<'_>, features: &Features) -> f64 {
-    let beyond = |most: f64| features.residual_ratio.is_none_or(|residual| residual.abs() > most);
-    let (unexplained, hardly_explained) = (beyond(UNEXPLAINED_RATIO), beyond(HARDLY_EXPLAINED_RATIO));
+    let beyond = |most: f64| features.residual_ratio.is_some_and(|residual| residual.abs() > most);
+    let is_unpredicted = features.residual_ratio.is_none();
     [
         (true, NO_INTERVENTION_CONFIDENCE),
-        (unexplained && !features.conclusive, ELIMINATED_CONFIDENCE),
-        (hardly_explained && !features.conclusive, BARELY_CONFIDENCE),
-        (view.sharing.one_machine, ELIMINATED_CONFIDENCE),
+        (beyond(UNEXPLAINED_RATIO) && !features.conclusive, ELIMINATED_CONFIDENCE),
+        (beyond(HARDLY_EXPLAINED_RATIO) && !features.conclusive, BARELY_CONFIDENCE),
+        (is_unpredicted && !features.conclusive, INFERRED_CONFIDENCE),
+        (is_unpredicted && !features.conclusive && !view.has_cut(), ELIMINATED_CONFIDENCE),
+        (view.sharing.one_station() || view.proxy_is_in_station(), ELIMINATED_CONFIDENCE),
+        (view.sharing.one_machine, BARELY_CONFIDENCE),
     ]
     .into_iter()
     .filter(|(applies, _)| *applies)

@@ -2,6 +2,11 @@
 
 use super::*;
 use crate::testing::builtin;
+use narrows_model::Cut;
+
+fn near(found: f64, expected: f64) -> bool {
+    (found - expected).abs() < 1e-9
+}
 
 fn sure() -> Features {
     Features {
@@ -22,9 +27,26 @@ fn without_an_intervention_confidence_stays_at_nine_tenths() {
 #[test]
 fn an_unexplained_residual_limits_it_to_six_tenths() {
     let summary = builtin("ten-gigabit-nfs");
-    for residual_ratio in [Some(0.3), Some(-0.3), None] {
+    for residual_ratio in [Some(0.3), Some(-0.3)] {
         assert!(fitted(&SummaryView::new(&summary), &Features { residual_ratio, ..sure() }) <= 0.6);
     }
+}
+
+#[test]
+fn a_verdict_without_a_prediction_is_surer_than_one_beside_an_unexplained_residual() {
+    let summary = builtin("ten-gigabit-nfs");
+    let view = SummaryView::new(&summary);
+    let without = |conclusive| fitted(&view, &Features { residual_ratio: None, conclusive, ..sure() });
+    assert!(near(without(false), 0.7) && without(true) > 0.8, "{}", without(false));
+}
+
+#[test]
+fn without_a_prediction_and_any_cut_it_is_at_most_six_tenths() {
+    let mut summary = builtin("ten-gigabit-nfs");
+    summary.cells.retain(|cell| cell.cut == Cut::Path);
+    let view = SummaryView::new(&summary);
+    let features = Features { residual_ratio: None, ..sure() };
+    assert!(!view.has_cut() && near(fitted(&view, &features), 0.6));
 }
 
 #[test]
@@ -39,9 +61,12 @@ fn a_residual_beyond_fifteen_percent_lowers_it_unless_bytes_that_were_counted_de
 }
 
 #[test]
-fn a_shared_machine_limits_it_to_six_tenths() {
+fn shared_cpus_limit_it_to_six_tenths_and_a_machine_whose_roles_have_their_own_to_eight() {
     let summary = builtin("shared-laptop");
-    assert!(fitted(&SummaryView::new(&summary), &sure()) <= 0.6);
+    let mut view = SummaryView::new(&summary);
+    assert!(view.sharing.one_station() && near(fitted(&view, &sure()), 0.6));
+    view.sharing.cpus_apart = true;
+    assert!(near(fitted(&view, &sure()), 0.8));
 }
 
 #[test]

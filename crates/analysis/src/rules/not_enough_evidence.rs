@@ -2,7 +2,6 @@
 
 use super::{Rule, SegmentVerdict};
 use crate::case::Cases;
-use crate::facts::ceiling_cut_of_path;
 use narrows_model::diagnosis::Severity;
 use narrows_model::{Cut, Segment};
 
@@ -39,12 +38,7 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
     if view.regimes().is_empty() {
         return vec![note("no cell of the whole path was measured")];
     }
-    let rated = view.summary.cells.iter().filter(|cell| cell.rate_bytes_per_s.is_some());
-    let is_part = |cut: Cut| {
-        // Of a protocol whose server runs nothing of ours, its own requests are the cuts.
-        ceiling_cut_of_path(cut) || matches!(cut, Cut::RoundTrip | Cut::HotBlocks | Cut::EarlyPath)
-    };
-    if !rated.into_iter().any(|cell| is_part(cell.cut)) {
+    if !view.has_cut() {
         return vec![note("no segment of the path was measured separately")];
     }
     Vec::new()
@@ -62,6 +56,7 @@ mod tests {
         summary.prediction = crate::predict(&summary);
         let diagnosis = crate::diagnose(&summary);
         assert!(diagnosis.findings.iter().any(|finding| finding.slug == "not_enough_evidence"));
+        assert!(!diagnosis.limiting.is_empty());
         assert!(diagnosis.limiting.iter().all(|entry| entry.confidence <= 0.6));
     }
 

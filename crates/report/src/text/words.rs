@@ -127,7 +127,7 @@ const FINDINGS: &[ReportWord] = &[
     word(
         "sure",
         &["confidence", "% sure"],
-        "probability that the named segment is right, from simulated machines with a known fault: at most 90 % unless --confirm changed the segment, 60 % where client and server share a machine or the segments do not add up",
+        "probability that the named segment is right, from simulated machines with a known fault: at most 90 % unless --confirm changed the segment, 80 % where client and server share a machine, 70 % where no rate could be predicted, 60 % where they share its CPUs or the segments do not add up",
     ),
     word(
         "limited by",
