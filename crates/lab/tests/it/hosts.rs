@@ -37,7 +37,7 @@ fn inventory(checked: &Checked) -> Inventory {
 }
 
 #[test]
-#[ignore = "campaign: half a minute for a curve over three hosts"]
+#[ignore = "campaign: half a minute for a curve over four hosts"]
 fn one_host_fills_its_own_link_and_more_of_them_the_link_of_the_server() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };

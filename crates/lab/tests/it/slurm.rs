@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::support::lab_with_slurm;
 use crate::support::slurm::{JOB_ENDED, NODE_CPUS, Slurm, SlurmEnded};
-use crate::support::waits::{pause, wait_until, wait_within};
+use crate::support::waits::wait_until;
 use narrows_lab::{narrows_bin, narrows_mpi_bin, slurm_mpi};
 
 /// Writes `study.toml`, a study of writes of the folder `data`, which it makes: two cells of so many trials, each of this length.
@@ -234,6 +234,14 @@ fn assert_cut_short(folder: &Path, output: &str) {
     assert_nothing_left(&folder.join("data"));
 }
 
+/// The same of a job in the folder of Slurm's commands, of which the controller says `said` and that must be in this state.
+#[track_caller]
+fn assert_job_cut_short(slurm: &Slurm<'_>, job: &str, said: &str, state: &str) {
+    let output = fs::read_to_string(slurm.folder().join(format!("slurm-{job}.out"))).unwrap();
+    assert!(said.contains(&format!("JobState={state} ")), "{said}\n{output}");
+    assert_cut_short(slurm.folder(), &output);
+}
+
 #[test]
 #[ignore = "campaign: needs Slurm, which ./test --all installs"]
 fn a_step_that_is_cancelled_or_interrupted_writes_its_record_and_removes_its_files() {
@@ -272,16 +280,12 @@ fn a_batch_job_that_is_cancelled_writes_its_record_and_removes_its_files() {
     let job = submit(&slurm, &script);
     wait_until(|| has_trial(&folder.join("record")));
     slurm.ask(&["scancel", &job]);
-    let said = slurm.ended_job(&job);
-    let output = fs::read_to_string(folder.join(format!("slurm-{job}.out"))).unwrap();
-    assert!(said.contains("JobState=CANCELLED "), "{said}");
-    assert_cut_short(folder, &output);
+    assert_job_cut_short(&slurm, &job, &slurm.ended_job(&job), "CANCELLED");
 }
 
-/// The least that Slurm limits the time of a job to.
-const LEAST_TIME: Duration = Duration::from_mins(1);
-/// It looks at the time twice a minute, and waits 30 s between the two signals (`KillWait`).
-const ENDED_AFTER: Duration = Duration::from_mins(2);
+/// The least time that Slurm limits a job to is a minute; it looks at it twice a minute, and waits 30 s between the two
+/// signals (`KillWait`).
+const TIME_IS_UP_WITHIN: Duration = Duration::from_mins(3);
 
 #[test]
 #[ignore = "campaign: needs Slurm, which ./test --all installs"]
@@ -294,10 +298,6 @@ fn a_batch_job_whose_time_is_up_writes_its_record_and_removes_its_files() {
     assert!(script.contains("--time=00:30:00\n"), "{script}");
     let script = script.replace("--time=00:30:00", "--time=00:01:00");
     let job = submit(&slurm, &script);
-    pause(LEAST_TIME);
-    wait_within(ENDED_AFTER, || slurm.has_ended(&job));
-    let said = slurm.ended_job(&job);
-    let output = fs::read_to_string(folder.join(format!("slurm-{job}.out"))).unwrap();
-    assert!(said.contains("JobState=TIMEOUT "), "{said}\n{output}");
-    assert_cut_short(folder, &output);
+    let said = slurm.job_ended_within(TIME_IS_UP_WITHIN, &job);
+    assert_job_cut_short(&slurm, &job, &said, "TIMEOUT");
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use narrows_lab::{Host, Lab, LabProcess, narrows_mpi_bin};
 
 use super::ranks::host_name;
-use super::waits::wait_until;
+use super::waits::{wait_until, wait_within};
 
 /// The host of the controller, from which jobs are started.
 const CONTROLLER_HOST: u8 = 90;
@@ -116,9 +116,15 @@ impl<'a> Slurm<'a> {
         self.job(job)
     }
 
-    /// Whether the job of this number has ended.
+    /// The same of a job that runs for minutes.
     #[track_caller]
-    pub(crate) fn has_ended(&self, job: &str) -> bool {
+    pub(crate) fn job_ended_within(&self, longest: Duration, job: &str) -> String {
+        wait_within(longest, || self.has_ended(job));
+        self.job(job)
+    }
+
+    #[track_caller]
+    fn has_ended(&self, job: &str) -> bool {
         let said = self.job(job);
         let is_in = |state: &str| said.contains(&format!("JobState={state} "));
         !["PENDING", "RUNNING", "COMPLETING"].into_iter().any(is_in)
