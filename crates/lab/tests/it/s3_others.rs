@@ -23,6 +23,8 @@ const BLOCK_BYTES: u32 = 64 << 10;
 const LARGE_BYTES: u32 = (12 << 20) + 5;
 /// As many as one list may have: this server fails to make a list that goes on.
 const COUNT: u32 = 1000;
+/// More than that.
+const MANY: u32 = 2500;
 
 fn factory() -> S3Factory {
     let credentials =
@@ -81,6 +83,28 @@ fn the_engine_conforms_and_every_operation_on_objects_is_done_by_another_server(
     }
     assert_eq!(done(engine, Op::Stat, OBJECT_LISTED, 0), Err("ENOENT".to_owned()));
     (0..50).for_each(|number| assert_eq!(done(engine, Op::Put, number, 0), Ok(0)));
+    factory.remove(&spec).unwrap();
+    drop(own);
+    assert_eq!(files(&server.bucket()), BTreeMap::new(), "nothing is left");
+}
+
+#[test]
+#[ignore = "campaign: needs s3rver, which ./test --all installs"]
+fn more_objects_than_the_server_lists_at_once_are_removed() {
+    let Some(lab) = lab_with_s3rver() else { return };
+    let server = S3rver::start(&lab);
+    let factory = factory();
+    let own = place(&factory, &server.target("p")).unwrap();
+    let objects = ObjectSet { count: u64::from(MANY), ..ObjectSet::default() };
+    let spec = OpenSpec {
+        workload: Workload { objects: Some(objects), block_bytes: Bytes(16), ..Workload::default() },
+        objects: vec!["objects-0-0".to_owned()],
+        ..conformance::spec(&own.target().to_string(), Op::Put, 1)
+    };
+    let mut engine = factory.open(&spec, &worker()).unwrap();
+    for number in 0..MANY {
+        assert_eq!(done(engine.as_mut(), Op::Put, number, 0), Ok(0));
+    }
     factory.remove(&spec).unwrap();
     drop(own);
     assert_eq!(files(&server.bucket()), BTreeMap::new(), "nothing is left");

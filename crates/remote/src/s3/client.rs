@@ -4,10 +4,10 @@
 
 use super::counts::{EndedCall, S3Call, S3Counts};
 use super::failure::{S3Failure, element_text};
+use super::more_lists::MoreLists;
 use super::name_space::in_usual_name_space;
 use super::site::S3Site;
 use super::transport::{LaterResolver, WireConnector};
-use super::upload_list::ListUploads;
 use super::wire::Wire;
 use narrows_engines::Tick;
 use narrows_model::units::saturate_usize;
@@ -220,6 +220,25 @@ impl S3Client {
         Ok(KeyList { keys, folders, next: found.next_continuation_token })
     }
 
+    /// The first keys that begin with `prefix`, by the first version of the list, which is older than [`Self::list`] and has no
+    /// token; `next` is empty where there are more.
+    pub(super) fn list_first(&mut self, prefix: &str) -> Result<KeyList, S3Failure> {
+        let site = Arc::clone(&self.site);
+        let url = site.sign(&MoreLists::objects(&site.bucket, &site.credentials, prefix));
+        let call = SignedCall::plain(S3Call::List, Method::GET, url);
+        let text = self.exchange(&call, |response, reader| reader.read_text(response, TEXT_BYTES_MAX))?;
+        if !text.contains("<ListBucketResult") {
+            return Err(S3Failure::malformed("it is no list of objects"));
+        }
+        let keys: Vec<String> =
+            text.split("<Contents>").skip(1).map(|object| element_text(object, "Key")).collect();
+        if !keys.iter().all(|key| key.starts_with(prefix)) {
+            return Err(S3Failure::malformed("it lists keys that were not asked for"));
+        }
+        let next = (element_text(&text, "IsTruncated") == "true").then(String::new);
+        Ok(KeyList { keys, folders: Vec::new(), next })
+    }
+
     /// Begins an upload in parts; its id.
     pub(super) fn create_upload(&mut self, key: &str) -> Result<String, S3Failure> {
         let site = Arc::clone(&self.site);
@@ -287,7 +306,7 @@ impl S3Client {
     /// Up to a thousand uploads of keys that begin with `prefix` and are not complete: keys and ids.
     pub(super) fn list_uploads(&mut self, prefix: &str) -> Result<Vec<(String, String)>, S3Failure> {
         let site = Arc::clone(&self.site);
-        let url = site.sign(&ListUploads::new(&site.bucket, &site.credentials, prefix));
+        let url = site.sign(&MoreLists::uploads(&site.bucket, &site.credentials, prefix));
         let call = SignedCall::plain(S3Call::ListUploads, Method::GET, url);
         let text = self.exchange(&call, |response, reader| reader.read_text(response, TEXT_BYTES_MAX))?;
         let uploads = text.split("<Upload>").skip(1);

@@ -64,9 +64,19 @@ impl S3Failure {
         Self::new(Errno::NOENT, ErrorKind::NotFound, "the list of objects is at its end", "")
     }
 
+    /// Whether the server failed in a request that may succeed when it is sent again.
+    pub(super) fn is_of_server(&self) -> bool {
+        matches!(self.status, Some(500 | 502 | 504)) || self.code == "InternalError"
+    }
+
+    /// Whether the server asks for fewer requests.
+    pub(super) fn is_busy(&self) -> bool {
+        self.status == Some(503) || matches!(self.code.as_str(), "SlowDown" | "ServiceUnavailable")
+    }
+
     /// Whether the request has surely changed nothing: it was refused, or never sent.
     pub(super) fn has_changed_nothing(&self) -> bool {
-        self.status.is_some()
+        self.status.is_some() && !self.is_of_server()
             || self.is_fatal && matches!(self.errno, Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::PROTO)
     }
 

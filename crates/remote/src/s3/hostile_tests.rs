@@ -29,6 +29,7 @@ const GET_BYTES: u64 = 64;
 #[derive(Debug, Clone, Copy)]
 enum AskedCall {
     List,
+    ListFirst,
     ListUploads,
     CreateUpload,
     CompleteUpload,
@@ -111,6 +112,9 @@ fn ask(client: &mut S3Client, call: AskedCall) -> Result<(), failure::S3Failure>
         AskedCall::List => client.list(OWN, true, Some("token")).map(|found| {
             assert!(found.keys.iter().chain(&found.folders).all(|key| key.starts_with(OWN)));
         }),
+        AskedCall::ListFirst => client.list_first(OWN).map(|found| {
+            assert!(found.keys.iter().all(|key| key.starts_with(OWN)));
+        }),
         AskedCall::ListUploads => client.list_uploads(OWN).map(|found| {
             assert!(found.iter().all(|(key, id)| key.starts_with(OWN) && !id.is_empty()));
         }),
@@ -164,14 +168,15 @@ const REFUSED: &str = "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code><M
 /// Requests, each with a valid answer to it, and whether that is a success.
 fn valid_answers() -> Vec<(AskedCall, Vec<u8>, bool)> {
     use AskedCall::{
-        CompleteUpload, CreateUpload, DeleteMany, GetRange, Head, List, ListUploads, Put, SmallText,
-        UploadPart,
+        CompleteUpload, CreateUpload, DeleteMany, GetRange, Head, List, ListFirst, ListUploads, Put,
+        SmallText, UploadPart,
     };
     let (ok, part) = ("200 OK", "206 Partial Content");
     let tag = "ETag: \"0123456789abcdef\"\r\nDate: Fri, 15 Jan 2027 07:00:00 GMT\r\n";
     vec![
         (List, answer(ok, tag, LIST), true),
         (List, chunked(ok, LIST), true),
+        (ListFirst, answer(ok, "", LIST), true),
         (List, answer(ok, "", &LIST.replace("s3.amazonaws.com/doc/", "doc.s3.amazonaws.com/")), true),
         (
             CreateUpload,

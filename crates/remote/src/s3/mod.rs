@@ -8,16 +8,17 @@ mod client;
 mod counts;
 mod engine;
 mod failure;
+mod more_lists;
 mod name_space;
 mod perform;
 mod place;
 mod pool;
 mod profile;
+mod removal;
 mod site;
 mod stream;
 mod tls;
 mod transport;
-mod upload_list;
 mod uploads;
 mod wire;
 mod writer;
@@ -48,8 +49,9 @@ use narrows_model::{Bytes, Effective, EngineId, Op, S3Address, Target};
 use narrows_sys::buffer::AlignedBuffer;
 use narrows_sys::entropy::member_seed;
 use perform::{S3Performer, S3Work};
-use place::{S3Place, SiteMaker, check_own, empty, is_own_name, marker_key};
+use place::{S3Place, SiteMaker, check_own, is_own_name, marker_key};
 use pool::SlotPool;
+use removal::{delete, empty};
 use rustls::ClientConfig;
 use site::{RequestBounds, S3Site};
 use std::collections::BTreeMap;
@@ -288,7 +290,7 @@ impl EngineFactory for S3Factory {
             empty(&mut client, &set_prefix(spec, &site.address)?, None)
         } else {
             let objects = spec.objects.iter().filter(|object| !object.is_empty());
-            objects.map(|object| site.address.key(object)).try_for_each(|key| client.delete(&key))
+            objects.map(|object| site.address.key(object)).try_for_each(|key| delete(&mut client, &key))
         };
         removed.map_err(|failure| failure.to_error("remove objects in", &site.server()))
     }

@@ -5,6 +5,7 @@
 
 use super::client::{CallBody, S3Client};
 use super::failure::S3Failure;
+use super::removal::{LISTS_MAX, delete, empty};
 use super::site::S3Site;
 use narrows_engines::own_folders::{MARKER, PREFIX, forget_remote, lock_making, note_problem, note_remote};
 use narrows_engines::{EngineError, ErrorKind, OwnPlace, PlaceRequest};
@@ -13,8 +14,6 @@ use std::sync::Arc;
 
 /// Most bytes of a marker.
 const MARKER_BYTES_MAX: u64 = 4096;
-/// Rounds of a list whose end never comes.
-const LISTS_MAX: usize = 100_000;
 /// In waits for one answer: how long a place is removed, and how long those are looked for that killed runs have left.
 const REMOVE_TIMEOUTS: u64 = 128;
 const LEFT_TIMEOUTS: u64 = 8;
@@ -147,65 +146,11 @@ pub(super) fn check_own(client: &mut S3Client, address: &S3Address) -> Result<()
     }
 }
 
-/// Removes all objects whose keys begin with `prefix` but `stays`, and gives up their uploads.
-pub(super) fn empty(client: &mut S3Client, prefix: &str, stays: Option<&str>) -> Result<(), S3Failure> {
-    let mut before = Vec::new();
-    for round in 0.. {
-        // Always the first part: what was listed is gone then.
-        let mut found = client.list(prefix, false, None)?;
-        let is_last = found.next.is_none();
-        found.keys.retain(|key| Some(key.as_str()) != stays);
-        if !found.keys.is_empty() {
-            delete_all(client, &found.keys)?;
-        }
-        if is_last || found.keys.is_empty() {
-            break;
-        }
-        if found.keys == before {
-            return Err(S3Failure::malformed("it deletes objects that are listed again as before"));
-        }
-        before = found.keys;
-        if round > LISTS_MAX {
-            return Err(S3Failure::malformed("its list of keys has no end"));
-        }
-    }
-    let mut before = Vec::new();
-    for _ in 0..LISTS_MAX {
-        let uploads = match client.list_uploads(prefix) {
-            // A server without such a list has no such uploads either.
-            Err(failure) if matches!(failure.status, Some(400 | 404 | 405 | 501)) => Vec::new(),
-            listed => listed?,
-        };
-        if uploads.is_empty() {
-            return Ok(());
-        }
-        if uploads == before {
-            return Err(S3Failure::malformed("it gives up uploads that are listed again as before"));
-        }
-        for (key, upload_id) in &uploads {
-            client.abort_upload(key, upload_id)?;
-        }
-        before = uploads;
-    }
-    Err(S3Failure::malformed("its list of uploads has no end"))
-}
-
-/// Deletes these objects: with one request, or each by itself where the server does not have that request, or fails in it; not where
-/// it asks for fewer requests (503).
-fn delete_all(client: &mut S3Client, keys: &[String]) -> Result<(), S3Failure> {
-    match client.delete_many(keys) {
-        Err(failure) if matches!(failure.status, Some(400 | 405 | 500..=502 | 504..=599)) => {
-            keys.iter().try_for_each(|key| client.delete(key))
-        }
-        deleted => deleted,
-    }
-}
-
 /// Removes the place at `address` with all objects below it, the marker last.
 fn remove_marked(client: &mut S3Client, address: &S3Address) -> Result<(), S3Failure> {
     let marker = marker_key(address);
     empty(client, &address.key(""), Some(&marker))?;
-    client.delete(&marker)
+    delete(client, &marker)
 }
 
 /// Removes places that killed runs of this machine have left in `parent`; what was done, in sentences.

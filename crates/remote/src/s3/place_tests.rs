@@ -253,3 +253,73 @@ fn a_key_that_leads_elsewhere_as_a_path_is_not_deleted_by_itself() {
     let led_elsewhere = |line: &&String| line.starts_with("DELETE ") && line.contains("precious");
     assert_eq!(changes.iter().find(led_elsewhere), None);
 }
+
+/// The changes that a server is asked for which fails in deletions `times` times and does them then.
+fn changes_of_a_bucket_that_fails(times: usize, status: &'static str) -> Vec<String> {
+    let failures = std::sync::atomic::AtomicUsize::new(0);
+    let bucket = FakeBucket::start(move |line, _| {
+        let count = || failures.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        if line.starts_with("DELETE ") && count() < times {
+            return status.to_owned();
+        }
+        list(&[], &[], None)
+    });
+    bucket.place();
+    bucket.changes()
+}
+
+#[test]
+fn a_deletion_that_the_server_fails_in_is_sent_again() {
+    for failure in
+        ["500 <Error><Code>InternalError</Code></Error>", "503 <Error><Code>SlowDown</Code></Error>"]
+    {
+        let changes = changes_of_a_bucket_that_fails(2, failure);
+        assert_eq!(changes.len(), 4, "its marker, made, and deleted three times: {changes:?}");
+        assert!(changes[1..].iter().all(|line| line.starts_with("DELETE ")), "{changes:?}");
+    }
+}
+
+#[test]
+fn a_deletion_that_is_refused_is_not_sent_again_and_one_that_fails_always_only_some_times() {
+    let refused = changes_of_a_bucket_that_fails(usize::MAX, "403 <Error><Code>AccessDenied</Code></Error>");
+    assert_eq!(refused.len(), 2, "{refused:?}");
+    let failed = changes_of_a_bucket_that_fails(usize::MAX, "500 <Error><Code>InternalError</Code></Error>");
+    assert_eq!(failed.len(), 5, "{failed:?}");
+}
+
+#[test]
+fn what_is_gone_is_deleted_though_the_server_failed_in_it() {
+    let bucket = FakeBucket::start(|line, _| {
+        if line.starts_with("DELETE ") {
+            return "500 <Error><Code>InternalError</Code></Error>".to_owned();
+        }
+        if line.starts_with("HEAD ") { "404".to_owned() } else { list(&[], &[], None) }
+    });
+    bucket.place();
+    let changes = bucket.changes();
+    assert_eq!(changes.len(), 2, "its marker, made, and deleted once: {changes:?}");
+}
+
+#[test]
+fn where_the_second_version_of_the_list_fails_the_first_serves() {
+    let prefix = format!("p/{PREFIX}0000000000000007/");
+    let left = Mutex::new((0..3).map(|number| format!("{prefix}data-{number}")).collect::<Vec<_>>());
+    let bucket = FakeBucket::start(move |line, _| {
+        let mut left = left.lock().unwrap();
+        if line.starts_with("POST ") {
+            left.clear();
+            return "<DeleteResult></DeleteResult>".to_owned();
+        }
+        if is_search(line) {
+            return list(&[], &[], None);
+        }
+        if is_list(line) {
+            return "500 <Error><Code>InternalError</Code></Error>".to_owned();
+        }
+        if line.starts_with("GET ") { list(&[], &left, None) } else { String::new() }
+    });
+    bucket.place();
+    let changes = bucket.changes();
+    assert_eq!(changes.len(), 3, "its marker, made and deleted, and one deletion of the rest: {changes:?}");
+    assert!((0..3).all(|number| changes[1].contains(&format!("{prefix}data-{number}"))), "{changes:?}");
+}

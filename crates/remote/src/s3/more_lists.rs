@@ -1,28 +1,35 @@
-//! The list of uploads in parts that are not complete.
+//! Requests for lists that the library which signs does not have.
 
 use jiff::Timestamp;
 use rusty_s3::{Bucket, Credentials, Map, Method, S3Action};
 use std::time::Duration;
 use url::Url;
 
-/// The request for uploads that are not complete, which the library that signs does not have.
-pub(super) struct ListUploads<'a> {
+/// A request for a list in a bucket.
+pub(super) struct MoreLists<'a> {
     bucket: &'a Bucket,
     credentials: &'a Credentials,
     query: Map<'a>,
     headers: Map<'a>,
 }
 
-impl<'a> ListUploads<'a> {
-    pub(super) fn new(bucket: &'a Bucket, credentials: &'a Credentials, prefix: &'a str) -> Self {
+impl<'a> MoreLists<'a> {
+    /// The first objects whose keys begin with `prefix`, by the first version of the list.
+    pub(super) fn objects(bucket: &'a Bucket, credentials: &'a Credentials, prefix: &'a str) -> Self {
         let mut query = Map::new();
         query.insert("prefix", prefix);
-        query.insert("uploads", "");
         Self { bucket, credentials, query, headers: Map::new() }
+    }
+
+    /// The uploads in parts of such keys that are not complete.
+    pub(super) fn uploads(bucket: &'a Bucket, credentials: &'a Credentials, prefix: &'a str) -> Self {
+        let mut list = Self::objects(bucket, credentials, prefix);
+        list.query.insert("uploads", "");
+        list
     }
 }
 
-impl<'a> S3Action<'a> for ListUploads<'a> {
+impl<'a> S3Action<'a> for MoreLists<'a> {
     const METHOD: Method = Method::Get;
 
     fn query_mut(&mut self) -> &mut Map<'a> {
