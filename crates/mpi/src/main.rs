@@ -78,8 +78,9 @@ fn main() -> ExitCode {
         return serve(&setup, messenger, inbox);
     }
     if let Err(error) = narrows_sys::signals::receive_ending_signals() {
+        let code = fail(&error.to_string(), COULD_NOT_RUN);
         messenger.abort(COULD_NOT_RUN);
-        return fail(&error.to_string(), COULD_NOT_RUN);
+        return code;
     }
     if job.ranks.len() < 2 {
         let code = narrows::main_with(&setup);
@@ -94,8 +95,9 @@ fn lead(setup: Setup, messenger: MessengerHandle, inbox: Receiver<ClientOrder>, 
     let coordinator = Arc::new(RankCoordinator::new(messenger.sender(), &job.ranks, job.places));
     let setup = setup.with_job(RankJob { ranks: job.ranks, coordinator: Arc::clone(&coordinator) as _ });
     if let Err(problem) = own_client::start(setup.clone(), inbox, messenger.sender()) {
+        let code = fail(&problem, COULD_NOT_RUN);
         messenger.abort(COULD_NOT_RUN);
-        return fail(&problem, COULD_NOT_RUN);
+        return code;
     }
     let code = narrows::main_with(&setup);
     if coordinator.has_lost() {

@@ -32,6 +32,8 @@ const RECEIVED_AT_ONCE_MAX: u32 = 256;
 const ALIVE_NS: u64 = 500_000_000;
 /// Longest wait at the end for messages that are still on their way.
 const FLUSH_NS: u64 = 5_000_000_000;
+/// Time for the launcher to read what was printed last: Hydra ends with a job that aborts, and drops what it has not read.
+const OUTPUT_WAIT_NS: u64 = 200_000_000;
 /// Pause between two looks then.
 const FLUSH_PAUSE_NS: u64 = 200_000;
 
@@ -255,7 +257,11 @@ impl Messenger {
                 }
                 self.is_finished = true;
             }
-            LocalMessage::Abort(code) => self.world.abort(i32::from(code)),
+            LocalMessage::Abort(code) => {
+                // One that ends early loses output at the most, as without it.
+                let _ = wait_ns(OUTPUT_WAIT_NS);
+                self.world.abort(i32::from(code));
+            }
         }
     }
 
