@@ -58,7 +58,10 @@ fn equal_runs_are_seldom_called_different() {
             let mut verdicts = Verdicts::default();
             pairs.iter().take(PAIRS_MAX).for_each(|(a, b)| verdicts.add(&sides::compared(&lab, a, b)));
             print(&format!("{}, {run_count} a side: {verdicts}", path.name));
-            if verdicts.false_ratio() > FALSE_MAX_RATIO {
+            // Of the many pairs the share itself; windows are few, and follow each other with all runs but one in common.
+            let false_ratio =
+                if run_count == 1 { verdicts.false_ratio() } else { verdicts.false_ratio_low() };
+            if false_ratio > FALSE_MAX_RATIO {
                 failed.push(format!("{} with {run_count} a side", path.name));
             }
         }

@@ -79,6 +79,17 @@ impl Verdicts {
         self.decided_count as f64 / self.pair_count.max(1) as f64
     }
 
+    /// The lower end of the 95 % interval of that share, as of pairs that have no run in common; where they have, it is wider.
+    pub(crate) fn false_ratio_low(&self) -> f64 {
+        self.interval(self.decided_count)[0]
+    }
+
+    /// Wilson's 95 % interval of the share that `count` is of the pairs.
+    fn interval(&self, count: usize) -> [f64; 2] {
+        let [hits, all] = [count, self.pair_count].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        wilson(hits, all)
+    }
+
     /// The share of pairs whose verdict is better.
     pub(crate) fn better_ratio(&self) -> f64 {
         self.better_count as f64 / self.pair_count.max(1) as f64
@@ -88,8 +99,7 @@ impl Verdicts {
 impl fmt::Display for Verdicts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let interval = |count: usize| {
-            let [hits, all] = [count, self.pair_count].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-            let ends = wilson(hits, all).map(|end| format!("{:.1}", end * 100.0));
+            let ends = self.interval(count).map(|end| format!("{:.1}", end * 100.0));
             format!("95 % interval from {} to {} %", ends[0], ends[1])
         };
         write!(
