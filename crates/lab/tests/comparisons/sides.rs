@@ -1,7 +1,7 @@
 //! Runs, sides made of them, and what `narrows compare` says of two sides.
 
 use narrows_lab::{Lab, narrows_bin};
-use narrows_testkit::statistics::verdicts::wilson;
+use narrows_testkit::statistics::verdicts::{binomial_tail, wilson};
 use serde_json::Value;
 use std::fmt;
 use std::os::unix::fs::symlink;
@@ -79,15 +79,20 @@ impl Verdicts {
         self.decided_count as f64 / self.pair_count.max(1) as f64
     }
 
-    /// The lower end of the 95 % interval of that share, as of pairs that have no run in common; where they have, it is wider.
-    pub(crate) fn false_ratio_low(&self) -> f64 {
-        self.interval(self.decided_count)[0]
+    /// The probability of so many pairs with a difference, or more, where `ratio` of them have one.
+    pub(crate) fn false_chance(&self, ratio: f64) -> f64 {
+        let [hits, all] = self.counts(self.decided_count);
+        binomial_tail(hits, all, ratio)
     }
 
     /// Wilson's 95 % interval of the share that `count` is of the pairs.
     fn interval(&self, count: usize) -> [f64; 2] {
-        let [hits, all] = [count, self.pair_count].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        let [hits, all] = self.counts(count);
         wilson(hits, all)
+    }
+
+    fn counts(&self, count: usize) -> [u32; 2] {
+        [count, self.pair_count].map(|count| u32::try_from(count).unwrap_or(u32::MAX))
     }
 
     /// The share of pairs whose verdict is better.

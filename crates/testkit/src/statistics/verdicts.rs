@@ -229,9 +229,40 @@ pub fn wilson(hits: u32, count: u32) -> [f64; 2] {
     [centre - spread, centre + spread].map(|end| (end / (1.0 + Z * Z / n)).clamp(0.0, 1.0))
 }
 
+/// The probability of `hits` or more of `count` where each is one with probability `share`; 1 without any.
+///
+/// # Shape
+/// `count` up to a thousand: the smallest term must not be too small for a number.
+#[must_use]
+pub fn binomial_tail(hits: u32, count: u32, share: f64) -> f64 {
+    let mut term = (1.0 - share).powf(f64::from(count));
+    let mut below = 0.0;
+    for k in 0..hits.min(count + 1) {
+        below += term;
+        term *= f64::from(count - k) / f64::from(k + 1) * share / (1.0 - share);
+    }
+    (1.0 - below).clamp(0.0, 1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_binomial_tail_is_that_of_exact_fractions() {
+        for (hits, count, share, expected) in [
+            (0, 5, 0.5, 1.0),
+            (5, 5, 0.5, 0.031_25),
+            (4, 4, 0.5, 0.062_5),
+            (7, 8, 0.5, 9.0 / 256.0),
+            (2, 5, 0.05, 0.022_592_5),
+            (1, 3, 0.05, 0.142_625),
+            (6, 5, 0.5, 0.0),
+        ] {
+            let found = binomial_tail(hits, count, share);
+            assert!((found - expected).abs() < 1e-9, "{hits} of {count}: {found}");
+        }
+    }
 
     #[test]
     fn wilsons_lower_end_is_that_of_the_tables() {

@@ -15,7 +15,7 @@ use narrows_model::sim_profile::SimProfile;
 use narrows_model::{Bytes, Cell, Nanos, Plan, Segment, Summary};
 use narrows_stats::resample::Resampler;
 use narrows_testkit::statistics::verdicts::{
-    RIGHT_MIN_RATIO, ScoredLoad, UNKNOWN_MAX_RATIO, VerdictOutcome, VerdictScore, wilson_low,
+    RIGHT_MIN_RATIO, ScoredLoad, UNKNOWN_MAX_RATIO, VerdictOutcome, VerdictScore, binomial_tail,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use truth::limiting_segments;
@@ -111,17 +111,16 @@ struct Scored {
     used_ratios: Vec<f64>,
 }
 
-/// Of each load whose limit is known, by its name: whether the verdict is right.
-type RightByLoad = BTreeMap<String, bool>;
+/// Of each load, by its kind and operation: whether the verdict is right; `None` where no segment alone limits it.
+type RightByLoad = BTreeMap<String, Option<bool>>;
 
 impl Scored {
-    /// Counts the loads of one machine that one of both checks alone names rightly; a load whose limit is known in one of
-    /// both alone says nothing about ending sooner.
+    /// Counts the loads of one machine that one of both checks alone names rightly.
     fn compare(&mut self, whole: &RightByLoad, sooner: &RightByLoad) {
         for (load, right) in whole {
             match (right, sooner.get(load)) {
-                (true, Some(false)) => self.lost += 1,
-                (false, Some(true)) => self.gained += 1,
+                (Some(true), None | Some(Some(false))) => self.lost += 1,
+                (Some(false), Some(Some(true))) => self.gained += 1,
                 _ => {}
             }
         }
@@ -167,18 +166,20 @@ fn score_check(
         return loads;
     };
     for regime in view.regimes() {
+        let load = format!("{:?} {}", regime.kind, regime.cell.op);
         let Some(cell) = plan.cells.iter().find(|cell| cell.id.0 == regime.cell.id) else { continue };
         let truth = truth(plan, cell);
         if truth.is_empty() {
+            loads.insert(load, None);
             continue; // Several limit together, none of them for half of its rate.
         }
         let outcome = add_load(score, fault, seed, summary, (view, regime), &truth);
-        loads.insert(regime.name(), outcome == VerdictOutcome::Right);
+        loads.insert(load, Some(outcome == VerdictOutcome::Right));
     }
     loads
 }
 
-/// Adds what `summary` says of one load beside what is true of it; which of both it is.
+/// Adds what `summary` says of one load beside what is true of it; returns the outcome.
 fn add_load(
     score: &mut VerdictScore,
     fault: &InjectedFault,
@@ -235,11 +236,14 @@ fn assert_good_enough(score: &VerdictScore, title: &str) {
     assert_eq!(score.failed(), 0, "machines that could not be measured\n{report}");
 }
 
+/// Below this probability more verdicts are lost than chance loses.
+const SIGNIFICANT_MAX: f64 = 0.025;
+
 /// Most of the planned time that a check until the verdict is decided uses in the median.
 const USED_MAX_RATIO: f64 = 0.5;
 
-/// Fails where verdicts are not good enough, or more of them are lost than gained where a check ends once it has decided: by
-/// more than chance, of which the lower end of Wilson's 95 % interval of the lost among both is above a half.
+/// Fails where verdicts are not good enough, or where ending sooner loses more of them than it gains, by more than chance: a
+/// sign test at 2.5 %.
 #[allow(clippy::print_stdout, reason = "the figures are what it is run for")]
 fn assert_both_good_enough(scored: &mut Scored, title: &str) {
     let Scored { whole, sooner, lost, gained, used_ratios } = scored;
@@ -256,9 +260,26 @@ fn assert_both_good_enough(scored: &mut Scored, title: &str) {
     assert_good_enough(whole, title);
     assert_good_enough(sooner, title);
     let loads = || format!("{}\n\n{}", whole.loads(), sooner.loads());
-    let lost_low = wilson_low(*lost, *lost + *gained);
-    assert!(lost_low <= 0.5, "{lost} verdicts are lost by ending sooner, {gained} gained\n{}", loads());
+    let chance = binomial_tail(*lost, *lost + *gained, 0.5);
+    assert!(
+        chance >= SIGNIFICANT_MAX,
+        "{lost} verdicts are lost by ending sooner, {gained} gained\n{}",
+        loads()
+    );
     assert!(median <= USED_MAX_RATIO, "{median:.2} of the planned time was used");
+}
+
+#[test]
+fn a_load_is_lost_where_the_shorter_check_is_wrong_on_it_or_does_not_have_it() {
+    let loads = |right: &[(&str, Option<bool>)]| -> RightByLoad {
+        right.iter().map(|(load, right)| ((*load).to_owned(), *right)).collect()
+    };
+    let whole =
+        loads(&[("a", Some(true)), ("b", Some(true)), ("c", Some(false)), ("d", Some(true)), ("e", None)]);
+    let sooner = loads(&[("a", Some(false)), ("c", Some(true)), ("d", None), ("e", Some(false))]);
+    let mut scored = Scored::default();
+    scored.compare(&whole, &sooner);
+    assert_eq!((scored.lost, scored.gained), (2, 1));
 }
 
 #[test]
