@@ -32,10 +32,10 @@ const RECEIVED_AT_ONCE_MAX: u32 = 256;
 const ALIVE_NS: u64 = 500_000_000;
 /// Longest wait at the end for messages that are still on their way.
 const FLUSH_NS: u64 = 5_000_000_000;
-/// Time for the launcher to read what was printed last: Hydra ends with a job that aborts, and drops what it has not read.
-const OUTPUT_WAIT_NS: u64 = 200_000_000;
 /// Pause between two looks then.
 const FLUSH_PAUSE_NS: u64 = 200_000;
+/// Time for the launcher to read what was printed last: Hydra ends with a job that aborts, and drops what it has not read.
+const OUTPUT_WAIT_NS: u64 = 200_000_000;
 
 /// How a job begins.
 pub(crate) enum Start {
@@ -79,7 +79,7 @@ impl MessengerHandle {
         self.join();
     }
 
-    /// Ends the job at once.
+    /// Ends the job without waiting for the others, once the launcher has had time to pass on what was printed.
     pub(crate) fn abort(self, code: u8) {
         drop(self.sender.send(LocalMessage::Abort(code)));
         self.join();
@@ -258,7 +258,7 @@ impl Messenger {
                 self.is_finished = true;
             }
             LocalMessage::Abort(code) => {
-                // One that ends early loses output at the most, as without it.
+                // Where a signal ends the wait early, output may be lost, as without the wait.
                 let _ = wait_ns(OUTPUT_WAIT_NS);
                 self.world.abort(i32::from(code));
             }
