@@ -11,6 +11,7 @@ use narrows_model::summary::{
 };
 use narrows_model::units::{ratio, round_to_u64};
 use narrows_model::{Segment, Summary};
+use narrows_stats::saturation::GAIN_LIMIT_RATIO;
 
 /// The verdict on `curve`, which stops to grow as `saturation` says.
 ///
@@ -27,9 +28,11 @@ pub(super) fn shared_stage(
     let at_knee = knee.and_then(|knee| curve.cells.iter().find(|cell| f64::from(cell.clients) >= knee));
     let state_of = saturation.map(|found| found.state);
     let is_flat = at_knee.is_some_and(|cell| cell.clients == curve.first().clients);
-    let looked_at = at_knee.copied().unwrap_or(curve.last());
+    let leaves_none = state_of == Some(SaturationState::Undecided) && one_leaves_none(&view, curve);
+    let looked_at = if leaves_none { curve.first() } else { at_knee.copied().unwrap_or(curve.last()) };
     let full = full_stages(&view, curve, looked_at);
     let state = match state_of {
+        Some(SaturationState::Undecided) if leaves_none => SharedStageState::FullWithOneClient,
         Some(SaturationState::Reached) if is_flat && curve.first().clients == 1 => {
             if full.is_empty() {
                 SharedStageState::NothingAdded
@@ -43,6 +46,15 @@ pub(super) fn shared_stage(
     };
     let evidence = evidence(&view, curve, saturation, (state, looked_at, &full));
     SharedStage { state, full, evidence }
+}
+
+/// Whether one client uses so much of a stage that all share that more of them could not add 3 %, and did not as far as the
+/// points show: then the errors of these leave nothing open.
+fn one_leaves_none(view: &SummaryView<'_>, curve: &Curve<'_>) -> bool {
+    let is_used_up = |stage: &StageUse| stage.used_ratio * (1.0 + GAIN_LIMIT_RATIO) >= 1.0;
+    curve.first().clients == 1
+        && curve.gain_ratio().is_some_and(|gain| gain < 1.0 + GAIN_LIMIT_RATIO)
+        && full_stages(view, curve, curve.first()).first().is_some_and(is_used_up)
 }
 
 /// The stages that all clients share and that were full at `cell`, the fullest first.
@@ -123,6 +135,9 @@ fn evidence(
         }
         SaturationState::NotReached => {
             format!("the last doubling still adds {}", text::percent(found.last_doubling_gain_ratio))
+        }
+        SaturationState::Undecided if state == SharedStageState::FullWithOneClient => {
+            "one client leaves less than 3 % of what all share to others".to_owned()
         }
         SaturationState::Undecided => {
             "whether the last doubling adds 3 % or more is within the errors of the points".to_owned()

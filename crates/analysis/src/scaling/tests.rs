@@ -1,8 +1,9 @@
 //! Curves, laws and shared stages of simulated machines. Not here: the fits by themselves, which are tested in `stats`.
 
+use super::Curve;
 use crate::testing::scaled::{ScaledLoad, scaled};
 use crate::testing::{builtin, machine};
-use narrows_model::summary::{Scaling, SharedStageState};
+use narrows_model::summary::{SaturationState, Scaling, SharedStage, SharedStageState};
 use narrows_model::{Bytes, BytesPerSec, Segment};
 
 fn scaling(name: &str, load: ScaledLoad<'_>) -> Scaling {
@@ -20,6 +21,29 @@ fn a_wire_that_one_client_fills_is_full_with_one_client() {
     let ceiling = machine("hundred-megabit").network.unwrap().bytes_per_s.0;
     let highest = found.highest_rate_interval.as_ref().unwrap();
     assert!(highest.low < ceiling * 1.01 && highest.high > ceiling * 0.99, "{highest:?} {ceiling}");
+}
+
+/// The verdict on two clients of this machine, were the errors of the points to leave open whether the last doubling adds 3 %.
+fn undecided_with_two(name: &str) -> SharedStage {
+    let load = ScaledLoad { clients: &[1, 2], depth: 4, block_bytes: 65_536, ..ScaledLoad::default() };
+    let summary = scaled(&machine(name), load);
+    let mut saturation = summary.scaling.as_ref().unwrap().saturation.clone().unwrap();
+    (saturation.state, saturation.knee_in_flight) = (SaturationState::Undecided, None);
+    let curves = Curve::all(&summary);
+    super::stage::shared_stage(&summary, &curves[0], Some(&saturation))
+}
+
+#[test]
+fn a_stage_that_one_client_uses_up_needs_no_points_that_show_it() {
+    let wire = undecided_with_two("hundred-megabit");
+    assert_eq!(wire.state, SharedStageState::FullWithOneClient, "{wire:#?}");
+    assert_eq!((wire.full[0].segment, wire.full[0].clients), (Segment::NetworkBandwidth, 1));
+    assert!(
+        wire.evidence.contains(&"one client leaves less than 3 % of what all share to others".to_owned())
+    );
+    let other = undecided_with_two("ten-gigabit-nfs");
+    assert_eq!(other.state, SharedStageState::Undecided, "{other:#?}");
+    assert!(other.evidence.iter().any(|text| text.contains("within the errors of the points")), "{other:#?}");
 }
 
 #[test]
