@@ -43,6 +43,13 @@ impl LinkCeiling {
         given.map(|rate| ceiling(of_data(rate), true)).or_else(|| measured().map(|rate| ceiling(rate, false)))
     }
 
+    /// What is above this did not come over the link, in KB/s. Of a link as given that is its whole rate: large packets have
+    /// hardly any headers, and rate limits of virtual links do not count all of them.
+    fn most_kb_per_s(&self) -> f64 {
+        let whole = if self.is_given { self.kb_per_s / PAYLOAD_RATIO } else { self.kb_per_s };
+        ABOVE_RATIO * whole
+    }
+
     /// The ceiling for people.
     pub(crate) fn words(&self) -> String {
         let source =
@@ -112,7 +119,7 @@ impl HostLoad<'_> {
         let (least, most) = (ratio(self.over_longest, link.kb_per_s)?, ratio(self.sum(), link.kb_per_s)?);
         let combined = self.combined();
         let of_link = format!("{:.0} % of {}", 100.0 * least, link.words());
-        let faster = self.rates.iter().filter(|rate| **rate > ABOVE_RATIO * link.kb_per_s).count();
+        let faster = self.rates.iter().filter(|rate| **rate > link.most_kb_per_s()).count();
         if faster > 0 {
             return Some(format!(
                 "{combined}; {faster} of them are each above {}: caches served them, and the sum shows nothing of what is \
@@ -120,7 +127,7 @@ impl HostLoad<'_> {
                 link.words()
             ));
         }
-        if least > ABOVE_RATIO {
+        if self.over_longest > link.most_kb_per_s() {
             return Some(format!("{combined}, {of_link}: caches served at least a part of it"));
         }
         if least >= FULL_RATIO {
@@ -300,6 +307,19 @@ mod tests {
         assert!(said(&[9000.0; 4], Some(2900.0), Some(LINK)).contains("caches served at least a part of it"));
         let text = said(&[500.0, 13_000.0], None, Some(LINK));
         assert!(text.contains("1 of them are each above the 11.7 MiB/s of the link"), "{text}");
+    }
+
+    #[test]
+    fn a_link_as_given_is_full_up_to_its_whole_rate_as_packets_may_be_large() {
+        let given = LinkCeiling::new(Some(BytesPerSec(12_500_000.0)), &[]);
+        // Measured on a link of 100 Mbit/s: 102.4 % of what small packets leave for data.
+        let text = said(&[2939.0; 4], None, given);
+        assert!(
+            text.starts_with("network saturated: ") && text.contains("102 % of the 11.2 MiB/s"),
+            "{text}"
+        );
+        let text = said(&[3200.0; 4], None, given);
+        assert!(text.contains("caches served at least a part of it"), "{text}");
     }
 
     #[test]

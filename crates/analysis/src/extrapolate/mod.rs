@@ -21,7 +21,6 @@ use narrows_model::extrapolation::{
     ExtrapolationRefusal, LoadExtrapolation, StageChange,
 };
 use narrows_model::summary::{DoubtCode, Interval, SaturationState};
-pub use stations::PAYLOAD_RATIO;
 use stations::Stations;
 
 /// Level of the intervals.

@@ -9,9 +9,6 @@ use narrows_model::extrapolation::{ExtrapolatedStage, ExtrapolationRefusal, Stag
 use narrows_model::inventory::HostFacts;
 use narrows_model::{Cut, Segment, Summary};
 
-/// Payload over the bits of a link: TCP over Ethernet of 1500-byte packets transfers 1448 bytes in 1538.
-pub const PAYLOAD_RATIO: f64 = 1448.0 / 1538.0;
-
 /// One station.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PathStation {

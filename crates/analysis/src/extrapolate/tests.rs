@@ -64,7 +64,7 @@ fn a_growing_curve_without_a_ceiling_that_binds_is_refused_with_what_to_measure(
 #[test]
 fn a_faster_link_moves_the_limit_to_the_next_stage_and_no_further() {
     let wire =
-        |bits_per_s: f64| vec![StageChange::Link(BytesPerSec(bits_per_s / 8.0 * super::PAYLOAD_RATIO))];
+        |bits_per_s: f64| vec![StageChange::Link(BytesPerSec(bits_per_s / 8.0 * crate::PAYLOAD_RATIO))];
     let load = ScaledLoad { clients: &[1, 2, 4, 8], block_bytes: 1 << 20, depth: 4, ..ScaledLoad::default() };
     let with = |changes: Vec<StageChange>| {
         let request = ExtrapolationRequest { changes, ..request(&[32]) };

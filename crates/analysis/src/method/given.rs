@@ -145,7 +145,7 @@ fn past_cache(ceiling: &Ceiling, one: &Observation, rate: Bracket) -> Bracket {
 ///
 /// # Source
 /// IEEE 802.3 (preamble, header, checksum and gap: 38 bytes beside 1500), RFC 9293 and RFC 7323 (headers of 52).
-const PAYLOAD_RATIO: f64 = 1448.0 / 1538.0;
+pub const PAYLOAD_RATIO: f64 = 1448.0 / 1538.0;
 
 /// The share of a ceiling that is left for the application's bytes: a declared network is the rate of its line.
 fn payload_ratio(ceiling: &Ceiling) -> f64 {
