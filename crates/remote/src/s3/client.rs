@@ -101,6 +101,17 @@ impl S3Client {
         self.ends_at = Some(self.site.wire.clock.now().after(span_ns));
     }
 
+    /// Waits; false, without a wait, where all requests together would be over by then.
+    pub(super) fn wait(&self, span_ns: u64) -> bool {
+        let clock = &self.site.wire.clock;
+        let until = clock.now().after(span_ns);
+        let has_time = self.ends_at.is_none_or(|end| until < end);
+        if has_time {
+            clock.wait_until(until);
+        }
+        has_time
+    }
+
     /// A load begins: what was counted until now is its opening, and from now on a server that is away is waited for.
     pub(super) fn begin_load(&self) {
         self.wire.wait_for_server();
@@ -235,7 +246,12 @@ impl S3Client {
         if !keys.iter().all(|key| key.starts_with(prefix)) {
             return Err(S3Failure::malformed("it lists keys that were not asked for"));
         }
-        let next = (element_text(&text, "IsTruncated") == "true").then(String::new);
+        // Elements in another form than this look like an empty list, by which objects would stay for ever.
+        let next = match element_text(&text, "IsTruncated").as_str() {
+            "true" => Some(String::new()),
+            "false" if !keys.is_empty() || !text.contains("Contents") => None,
+            _ => return Err(S3Failure::malformed("it is a list of objects in an unknown form")),
+        };
         Ok(KeyList { keys, folders: Vec::new(), next })
     }
 

@@ -64,19 +64,26 @@ impl S3Failure {
         Self::new(Errno::NOENT, ErrorKind::NotFound, "the list of objects is at its end", "")
     }
 
-    /// Whether the server failed in a request that may succeed when it is sent again.
+    /// Whether the server failed in a request that it has.
     pub(super) fn is_of_server(&self) -> bool {
-        matches!(self.status, Some(500 | 502 | 504)) || self.code == "InternalError"
+        matches!(self.status, Some(500 | 502 | 504 | 506..=599)) || self.code == "InternalError"
     }
 
     /// Whether the server asks for fewer requests.
     pub(super) fn is_busy(&self) -> bool {
-        self.status == Some(503) || matches!(self.code.as_str(), "SlowDown" | "ServiceUnavailable")
+        matches!(self.status, Some(429 | 503))
+            || self.code.starts_with("SlowDown")
+            || self.code == "ServiceUnavailable"
+    }
+
+    /// Whether the server does not have the request.
+    pub(super) fn is_not_implemented(&self) -> bool {
+        matches!(self.status, Some(400 | 405 | 501 | 505))
     }
 
     /// Whether the request has surely changed nothing: it was refused, or never sent.
     pub(super) fn has_changed_nothing(&self) -> bool {
-        self.status.is_some() && !self.is_of_server()
+        matches!(self.status, Some(300..=499 | 501 | 503))
             || self.is_fatal && matches!(self.errno, Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::PROTO)
     }
 
@@ -168,6 +175,11 @@ impl S3Failure {
         EngineError::new(self.kind, operation, target).detail(self.detail.clone()).hint(self.hint)
     }
 
+    /// Whether there is no such upload in parts.
+    pub(super) fn is_missing_upload(&self) -> bool {
+        self.status == Some(404) && matches!(self.code.as_str(), "" | "NoSuchUpload" | "NoSuchKey")
+    }
+
     /// Whether there is no such object.
     pub(super) fn is_missing(&self) -> bool {
         self.status == Some(404) && matches!(self.code.as_str(), "" | "NoSuchKey" | "NotFound")
@@ -254,6 +266,34 @@ mod tests {
         assert_eq!(failure.detail, "the server answered 404 NoSuchBucket (It is <gone>)");
         assert!(!failure.is_missing(), "the bucket is missing, not the object");
         assert!(S3Failure::answered(404, "", None).is_missing());
+    }
+
+    #[test]
+    fn what_may_be_sent_again_what_may_have_been_done_and_what_a_server_does_not_have() {
+        // Status, code; whether it is the server's failure, busy, not implemented, and has changed nothing.
+        for (status, code, expected) in [
+            (500, "InternalError", [true, false, false, false]),
+            (502, "", [true, false, false, false]),
+            (504, "", [true, false, false, false]),
+            (524, "", [true, false, false, false]),
+            (503, "SlowDown", [false, true, false, true]),
+            (429, "TooManyRequests", [false, true, false, true]),
+            (501, "NotImplemented", [false, false, true, true]),
+            (405, "MethodNotAllowed", [false, false, true, true]),
+            (403, "AccessDenied", [false, false, false, true]),
+            // One of many objects, in an answer 200.
+            (403, "InternalError", [true, false, false, true]),
+            (403, "SlowDownWrite", [false, true, false, true]),
+        ] {
+            let failure = S3Failure::answered(status, &format!("<Code>{code}</Code>"), None);
+            let found = [
+                failure.is_of_server(),
+                failure.is_busy(),
+                failure.is_not_implemented(),
+                failure.has_changed_nothing(),
+            ];
+            assert_eq!(found, expected, "{status} {code}");
+        }
     }
 
     #[test]

@@ -49,7 +49,7 @@ use narrows_model::{Bytes, Effective, EngineId, Op, S3Address, Target};
 use narrows_sys::buffer::AlignedBuffer;
 use narrows_sys::entropy::member_seed;
 use perform::{S3Performer, S3Work};
-use place::{S3Place, SiteMaker, check_own, is_own_name, marker_key};
+use place::{REMOVE_TIMEOUTS, S3Place, SiteMaker, check_own, is_own_name, marker_key};
 use pool::SlotPool;
 use removal::{delete, empty};
 use rustls::ClientConfig;
@@ -286,6 +286,7 @@ impl EngineFactory for S3Factory {
             return Err(refused(spec, "objects are removed only below a prefix that narrows has made"));
         }
         let mut client = S3Client::new(Arc::clone(&site));
+        client.end_within(REMOVE_TIMEOUTS);
         let removed = if spec.workload.objects.is_some() {
             empty(&mut client, &set_prefix(spec, &site.address)?, None)
         } else {

@@ -5,7 +5,7 @@
 
 use super::client::{CallBody, S3Client};
 use super::failure::S3Failure;
-use super::removal::{LISTS_MAX, delete, empty};
+use super::removal::{LISTS_MAX, delete, empty, patiently};
 use super::site::S3Site;
 use narrows_engines::own_folders::{MARKER, PREFIX, forget_remote, lock_making, note_problem, note_remote};
 use narrows_engines::{EngineError, ErrorKind, OwnPlace, PlaceRequest};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Most bytes of a marker.
 const MARKER_BYTES_MAX: u64 = 4096;
 /// In waits for one answer: how long a place is removed, and how long those are looked for that killed runs have left.
-const REMOVE_TIMEOUTS: u64 = 128;
+pub(super) const REMOVE_TIMEOUTS: u64 = 128;
 const LEFT_TIMEOUTS: u64 = 8;
 /// What is said of places that killed runs have left; of more only the number.
 const NOTES_MAX: usize = 16;
@@ -163,7 +163,8 @@ fn remove_left(
     let mut notes = PlaceNotes::default();
     let mut token = None;
     for _ in 0..LISTS_MAX {
-        let found = match client.list(&parent.key(PREFIX), true, token.as_deref()) {
+        let parts = |client: &mut S3Client| client.list(&parent.key(PREFIX), true, token.as_deref());
+        let found = match patiently(client, parts) {
             Ok(found) => found,
             Err(failure) => {
                 notes.push(format!("what killed runs left there is not known: {}", failure.detail));
@@ -226,7 +227,8 @@ fn remove_if_left(
     address: &S3Address,
     is_gone: &dyn Fn(&str) -> bool,
 ) -> Result<bool, S3Failure> {
-    let line = match client.small_text(&marker_key(address), MARKER_BYTES_MAX) {
+    let marker = marker_key(address);
+    let line = match patiently(client, |client| client.small_text(&marker, MARKER_BYTES_MAX)) {
         Ok(line) => line.trim().to_owned(),
         Err(failure) if failure.is_missing() => return Ok(false),
         Err(failure) => return Err(failure),

@@ -3,7 +3,7 @@
 
 use super::*;
 use narrows_engines::conformance::worker;
-use narrows_engines::own_folders::PREFIX;
+use narrows_engines::own_folders::{MARKER, PREFIX};
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -39,6 +39,10 @@ impl FakeBucket {
     /// Makes a place in `p` of the bucket, whose removal is this function's end, and returns what was said of it; the run
     /// of every marker has ended.
     fn place(&self) -> Vec<String> {
+        self.try_place().unwrap()
+    }
+
+    fn try_place(&self) -> Result<Vec<String>, EngineError> {
         let credentials =
             S3Credentials { key_id: "K".to_owned(), secret: "hidden".to_owned(), session_token: None };
         let environment = S3Environment { credentials: Some(credentials), ..S3Environment::default() };
@@ -51,8 +55,8 @@ impl FakeBucket {
             clock: worker().clock,
             timeout_ns: TIMEOUT_NS,
         };
-        let place = factory.own_place(&target.parse().unwrap(), &request).unwrap().unwrap();
-        place.notes().to_vec()
+        let place = factory.own_place(&target.parse().unwrap(), &request)?.unwrap();
+        Ok(place.notes().to_vec())
     }
 
     /// The first lines of the requests that change something.
@@ -300,26 +304,143 @@ fn what_is_gone_is_deleted_though_the_server_failed_in_it() {
     assert_eq!(changes.len(), 2, "its marker, made, and deleted once: {changes:?}");
 }
 
+const FAILED: &str = "500 <Error><Code>InternalError</Code></Error>";
+
+/// A bucket that fails in the second version of the list, has these keys, and gives up to `at_once` of them in the first.
+fn bucket_of_first_lists(keys: Vec<String>, at_once: usize, deletes: bool) -> FakeBucket {
+    let left = Mutex::new(keys);
+    FakeBucket::start(move |line, _| {
+        let mut left = left.lock().unwrap();
+        let count = left.len().min(at_once);
+        if line.starts_with("POST ") {
+            if deletes {
+                left.drain(..count);
+            }
+            return "<DeleteResult></DeleteResult>".to_owned();
+        }
+        if is_search(line) || line.contains("uploads") {
+            return list(&[], &[], None);
+        }
+        if is_list(line) {
+            return FAILED.to_owned();
+        }
+        if line.starts_with("GET ") {
+            return list(&[], &left[..count], (left.len() > count).then_some("not taken"));
+        }
+        String::new()
+    })
+}
+
+fn own_key(name: &str) -> String {
+    format!("p/{PREFIX}0000000000000007/{name}")
+}
+
 #[test]
 fn where_the_second_version_of_the_list_fails_the_first_serves() {
-    let prefix = format!("p/{PREFIX}0000000000000007/");
-    let left = Mutex::new((0..3).map(|number| format!("{prefix}data-{number}")).collect::<Vec<_>>());
+    let keys = ["data-0", "data-1", "a&amp;b"].map(own_key).to_vec();
+    let bucket = bucket_of_first_lists(keys, 2, true);
+    bucket.place();
+    let changes = bucket.changes();
+    assert_eq!(changes.len(), 4, "its marker, made and deleted, and two deletions of the rest: {changes:?}");
+    assert!(
+        changes[1].contains(&own_key("data-0")) && changes[1].contains(&own_key("data-1")),
+        "{changes:?}"
+    );
+    // Escaped once, as it was listed.
+    assert!(changes[2].contains(&own_key("a&amp;b")), "{changes:?}");
+}
+
+#[test]
+fn by_the_first_version_of_the_list_nothing_outside_is_deleted_and_the_same_again_ends_it() {
+    let outside = bucket_of_first_lists(vec!["p/precious".to_owned()], 1000, true);
+    outside.place();
+    assert!(outside.changes().iter().all(|change| !change.contains("precious")), "{:?}", outside.changes());
+    let stays = bucket_of_first_lists((0..3).map(|number| own_key(&format!("{number}"))).collect(), 2, false);
+    stays.place();
+    assert_eq!(stays.changes().len(), 3, "its marker, and two deletions: {:?}", stays.changes());
+}
+
+#[test]
+fn a_part_of_a_list_with_the_marker_alone_is_followed_by_the_next() {
+    let left = Mutex::new(vec![own_key("data-0")]);
     let bucket = FakeBucket::start(move |line, _| {
         let mut left = left.lock().unwrap();
         if line.starts_with("POST ") {
             left.clear();
             return "<DeleteResult></DeleteResult>".to_owned();
         }
-        if is_search(line) {
+        if is_search(line) || !is_list(line) {
             return list(&[], &[], None);
         }
-        if is_list(line) {
-            return "500 <Error><Code>InternalError</Code></Error>".to_owned();
+        if line.contains("continuation-token") {
+            list(&[], &left, None)
+        } else {
+            list(&[], &[own_key(MARKER)], Some("more"))
         }
-        if line.starts_with("GET ") { list(&[], &left, None) } else { String::new() }
     });
     bucket.place();
     let changes = bucket.changes();
-    assert_eq!(changes.len(), 3, "its marker, made and deleted, and one deletion of the rest: {changes:?}");
-    assert!((0..3).all(|number| changes[1].contains(&format!("{prefix}data-{number}"))), "{changes:?}");
+    assert_eq!(changes.len(), 3, "its marker, made and deleted, and one deletion between: {changes:?}");
+    assert!(changes[1].contains("data-0"), "{changes:?}");
+}
+
+#[test]
+fn uploads_whose_end_is_asked_for_again_may_be_gone() {
+    let failures = std::sync::atomic::AtomicUsize::new(0);
+    let bucket = FakeBucket::start(move |line, _| {
+        if line.starts_with("DELETE ") && line.contains("uploadId") {
+            let count = failures.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let answer = if count == 0 { FAILED } else { "404 <Error><Code>NoSuchUpload</Code></Error>" };
+            return answer.to_owned();
+        }
+        let is_first = failures.load(std::sync::atomic::Ordering::Relaxed) == 0;
+        if line.contains("uploads") && is_first {
+            let key = own_key("data-0");
+            return format!(
+                "<ListMultipartUploadsResult><Upload><Key>{key}</Key><UploadId>u</UploadId></Upload></L>"
+            );
+        }
+        list(&[], &[], None)
+    });
+    bucket.place();
+    let changes = bucket.changes();
+    assert_eq!(changes.len(), 4, "its marker, the upload twice, and the marker: {changes:?}");
+}
+
+#[test]
+fn a_busy_server_is_asked_again_after_a_wait() {
+    let left = Mutex::new((vec![own_key("data-0")], 0));
+    let bucket = FakeBucket::start(move |line, _| {
+        let (keys, refused) = &mut *left.lock().unwrap();
+        if line.starts_with("POST ") {
+            *refused += 1;
+            if *refused < 3 {
+                return "503 <Error><Code>SlowDown</Code></Error>".to_owned();
+            }
+            keys.clear();
+            return "<DeleteResult></DeleteResult>".to_owned();
+        }
+        if is_list(line) && !is_search(line) { list(&[], keys, None) } else { list(&[], &[], None) }
+    });
+    let clock = worker().clock;
+    let began = clock.now();
+    bucket.place();
+    assert!(clock.now().since(began) >= 500_000_000, "0.1 and 0.4 s are waited for");
+    assert_eq!(bucket.changes().len(), 5, "{:?}", bucket.changes());
+}
+
+#[test]
+fn a_marker_that_may_have_been_stored_though_the_server_failed_is_removed() {
+    let bucket =
+        FakeBucket::start(
+            |line, _| {
+                if line.starts_with("PUT ") { FAILED.to_owned() } else { list(&[], &[], None) }
+            },
+        );
+    bucket.try_place().unwrap_err();
+    let changes = bucket.changes();
+    assert!(
+        changes.last().unwrap().starts_with(&format!("DELETE /bucket/{}", own_key(MARKER))),
+        "{changes:?}"
+    );
 }
