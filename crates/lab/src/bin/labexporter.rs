@@ -1,13 +1,15 @@
 //! Reports the counters of a control group as those of a machine of its own, in the text format of `node_exporter`.
 //!
-//! `labexporter ADDRESS CPUS FOLDER [DEVICE..]` serves every connection one answer, until it is ended. FOLDER is the
+//! `labexporter ADDRESS CPUS[@N] FOLDER [DEVICE..]` serves every connection one answer, until it is ended. FOLDER is the
 //! group's folder with `cpuacct.usage` or `cpu.stat`; its machine has one CPU, which is as fast as CPUS of this machine's: a
-//! group that uses all of its quota of 0.4 CPUs fills it. DEVICE is a block device of the group's machine.
+//! group that uses all of its quota of 0.4 CPUs fills it. With N it is CPU N of this machine, and what a hypervisor takes of
+//! that is its steal, as a real exporter reports it: the group cannot use more. DEVICE is a block device of the group's machine.
 //!
 //! All hosts of a lab share one kernel, whose `/proc/stat` has the client's time too: a real exporter would report that.
 //! Prints `listening ADDRESS` first.
 #![forbid(unsafe_code)]
 
+use std::cell::Cell;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
@@ -35,9 +37,16 @@ fn main() -> ExitCode {
 
 fn serve(arguments: &[String]) -> ExportResult<()> {
     let [address, cpus, folder, devices @ ..] = arguments else {
-        return Err("usage: labexporter ADDRESS CPUS FOLDER [DEVICE..]".into());
+        return Err("usage: labexporter ADDRESS CPUS[@N] FOLDER [DEVICE..]".into());
     };
-    let group = Group { cpus: cpus.parse()?, folder: folder.clone(), started_ns: monotonic_ns() };
+    let (cpus, number) = cpus.split_once('@').map_or((cpus.as_str(), None), |(cpus, n)| (cpus, Some(n)));
+    let group = Group {
+        cpus: cpus.parse()?,
+        cpu_number: number.map(str::parse).transpose()?,
+        folder: folder.clone(),
+        started_ns: monotonic_ns(),
+        idle_s: Cell::default(),
+    };
     let listener = TcpListener::bind(address)?;
     let mut stdout = std::io::stdout();
     writeln!(stdout, "listening {}", listener.local_addr()?)?;
@@ -52,8 +61,12 @@ fn serve(arguments: &[String]) -> ExportResult<()> {
 /// A control group as a machine.
 struct Group {
     cpus: f64,
+    /// The CPU of this machine that its own is.
+    cpu_number: Option<u32>,
     folder: String,
     started_ns: u64,
+    /// Its idle time as reported last.
+    idle_s: Cell<f64>,
 }
 
 impl Group {
@@ -70,6 +83,20 @@ impl Group {
     }
 }
 
+/// Ticks of a second in `/proc/stat`, `USER_HZ` of all architectures that Linux still has.
+const TICKS_PER_S: f64 = 100.0;
+
+/// Seconds since the start of this machine that a hypervisor took of its CPU `number`.
+fn steal_s(number: u32) -> ExportResult<f64> {
+    let stat = fs::read_to_string("/proc/stat")?;
+    let name = format!("cpu{number}");
+    let fields = stat.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+    let ticks = fields
+        .filter(|fields| fields.first() == Some(&name.as_str()))
+        .find_map(|fields| fields.get(8).copied());
+    Ok(ticks.ok_or_else(|| format!("/proc/stat has no steal of {name}"))?.parse::<f64>()? / TICKS_PER_S)
+}
+
 fn answer(mut stream: &TcpStream, group: &Group, devices: &[String]) -> ExportResult<()> {
     stream.set_read_timeout(Some(REQUEST_WITHIN))?;
     let _request = stream.read(&mut [0; 4096])?;
@@ -84,9 +111,11 @@ fn metrics(group: &Group, devices: &[String]) -> ExportResult<String> {
     let busy_s = group.busy_s()?;
     let elapsed_s = monotonic_ns().saturating_sub(group.started_ns) as f64 / 1e9;
     let mut text = String::from("# TYPE node_cpu_seconds_total counter\n");
-    // It has run for longer than this program, so that idle time never goes back.
-    let idle_s = (elapsed_s - busy_s).max(0.0) + 1e6;
-    for (mode, seconds) in [("idle", idle_s), ("user", busy_s)] {
+    let steal_s = group.cpu_number.map_or(Ok(0.0), steal_s)?;
+    // It has run for longer than this program. Idle time never goes back, though ticks of steal are coarse.
+    let idle_s = (elapsed_s - busy_s - steal_s + 1e6).max(group.idle_s.get());
+    group.idle_s.set(idle_s);
+    for (mode, seconds) in [("idle", idle_s), ("user", busy_s), ("steal", steal_s)] {
         writeln!(text, "node_cpu_seconds_total{{cpu=\"0\",mode=\"{mode}\"}} {seconds:.2}")?;
     }
     for line in fs::read_to_string("/proc/diskstats")?.lines() {

@@ -18,6 +18,8 @@ use narrows_model::counters::Role;
 use narrows_model::summary::CpuBasis;
 use narrows_model::{Cut, Op, Segment};
 
+/// The CPU on which the lab's servers run, as a machine of its own.
+const SERVER_CPU: &str = "1@1";
 /// No squashing: tests run as root.
 const OPEN: &str = "Squash = No_Root_Squash;";
 
@@ -27,13 +29,14 @@ fn export(lab: &Lab) -> PathBuf {
     folder
 }
 
-/// The exporter of the server in `group`, whose machine is as fast as `cpus` of this one's; it and its URL.
-fn start_exporter(lab: &Lab, group: &Cgroup, cpus: f64) -> (LabProcess, String) {
+/// The exporter of the server in `group`, whose machine is as fast as `cpus` of this one's (`CPUS` or `CPUS@N` of
+/// `labexporter`); it and its URL.
+fn start_exporter(lab: &Lab, group: &Cgroup, cpus: &str) -> (LabProcess, String) {
     let host = lab.host(2).unwrap();
     let folders = group.folders();
     let folder = folders.iter().find(|folder| folder.join("cpuacct.usage").exists()).unwrap_or(&folders[0]);
     let mut command = host.command(labexporter_bin().unwrap());
-    command.arg(format!("{}:0", host.address())).arg(cpus.to_string()).arg(folder);
+    command.arg(format!("{}:0", host.address())).arg(cpus).arg(folder);
     let mut process = lab.start("exporter", command).unwrap();
     let line = process.wait_for_line("listening", SOON).unwrap();
     let url = format!("http://{}/metrics", line.strip_prefix("listening ").unwrap());
@@ -42,7 +45,7 @@ fn start_exporter(lab: &Lab, group: &Cgroup, cpus: f64) -> (LabProcess, String) 
 
 /// Checks an export of host 2 from host 1, the server in `group`, with its exporter.
 #[track_caller]
-fn check(lab: &Lab, export: &Path, (group, cpus): (&Cgroup, f64), words: &str) -> Checked {
+fn check(lab: &Lab, export: &Path, (group, cpus): (&Cgroup, &str), words: &str) -> Checked {
     let placed = |command: &mut Command| {
         place_server(command);
         group.enter(command);
@@ -80,7 +83,7 @@ fn a_server_with_a_quota_of_0_4_cpus_is_named_by_its_cpu() {
     on_a_calm_machine(|| {
         let Some(lab) = lab_with_nfs() else { return };
         let group = cgroup_with_quota(&lab, "server", 0.4);
-        assert_cpu_named(&check(&lab, &export(&lab), (&group, 0.4), WORDS));
+        assert_cpu_named(&check(&lab, &export(&lab), (&group, "0.4"), WORDS));
     });
 }
 
@@ -94,7 +97,7 @@ fn a_server_whose_cpu_another_program_fills_is_named_by_its_cpu() {
         pin_to_cpus(&mut busy, &[1]);
         group.enter(&mut busy);
         let _busy = lab.start("busy", busy).unwrap();
-        assert_cpu_named(&check(&lab, &export(&lab), (&group, 1.0), WORDS));
+        assert_cpu_named(&check(&lab, &export(&lab), (&group, SERVER_CPU), WORDS));
     });
 }
 
@@ -107,7 +110,7 @@ fn a_slow_device_below_a_server_with_cpus_to_spare_is_named_and_the_cpu_is_clear
         let disks = lab.disks("delayed", &plan).unwrap();
         let group = lab.cgroup("server").unwrap();
         let words = "--seconds 14 --cell-seconds 0.7 --block 1MiB --depth 4 --op write";
-        let checked = check(&lab, &disks.path(0), (&group, 1.0), words);
+        let checked = check(&lab, &disks.path(0), (&group, SERVER_CPU), words);
         checked.assert_only("bulk", &[Segment::Device]);
         let cleared =
             |segment: Segment| checked.summary.diagnosis.exonerated.iter().any(|one| one.segment == segment);
