@@ -5,7 +5,7 @@
 
 use super::client::{CallBody, S3Client};
 use super::failure::S3Failure;
-use super::removal::{LISTS_MAX, delete, empty, patiently};
+use super::removal::{LISTS_MAX, delete, empty, with_retries};
 use super::site::S3Site;
 use narrows_engines::own_folders::{MARKER, PREFIX, forget_remote, lock_making, note_problem, note_remote};
 use narrows_engines::{EngineError, ErrorKind, OwnPlace, PlaceRequest};
@@ -164,7 +164,7 @@ fn remove_left(
     let mut token = None;
     for _ in 0..LISTS_MAX {
         let parts = |client: &mut S3Client| client.list(&parent.key(PREFIX), true, token.as_deref());
-        let found = match patiently(client, parts) {
+        let found = match with_retries(client, parts) {
             Ok(found) => found,
             Err(failure) => {
                 notes.push(format!("what killed runs left there is not known: {}", failure.detail));
@@ -228,7 +228,7 @@ fn remove_if_left(
     is_gone: &dyn Fn(&str) -> bool,
 ) -> Result<bool, S3Failure> {
     let marker = marker_key(address);
-    let line = match patiently(client, |client| client.small_text(&marker, MARKER_BYTES_MAX)) {
+    let line = match with_retries(client, |client| client.small_text(&marker, MARKER_BYTES_MAX)) {
         Ok(line) => line.trim().to_owned(),
         Err(failure) if failure.is_missing() => return Ok(false),
         Err(failure) => return Err(failure),

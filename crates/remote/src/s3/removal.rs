@@ -44,7 +44,7 @@ pub(super) fn empty(client: &mut S3Client, prefix: &str, stays: Option<&str>) ->
 /// The first keys that begin with `prefix`, or those from `token` on. Servers that do not have the second version of the list,
 /// or fail in it (s3rver, where there are more than it lists at once), may have the first.
 fn first_keys(client: &mut S3Client, prefix: &str, token: Option<&str>) -> Result<KeyList, S3Failure> {
-    patiently(client, |client| match client.list(prefix, false, token) {
+    with_retries(client, |client| match client.list(prefix, false, token) {
         Err(failure) if failure.is_not_implemented() || failure.is_of_server() => {
             client.list_first(prefix).map_err(|first| if first.is_busy() { first } else { failure })
         }
@@ -55,7 +55,7 @@ fn first_keys(client: &mut S3Client, prefix: &str, token: Option<&str>) -> Resul
 /// Deletes an object; one that is not there counts as deleted, whatever the server says of that: an attempt before may have
 /// deleted it, and a server that keeps objects as files may have failed afterwards.
 pub(super) fn delete(client: &mut S3Client, key: &str) -> Result<(), S3Failure> {
-    patiently(client, |client| match client.delete(key) {
+    with_retries(client, |client| match client.delete(key) {
         Err(failure) if failure.is_missing() => Ok(()),
         Err(failure) if failure.is_of_server() => match client.head(key) {
             Err(found) if found.is_missing() => Ok(()),
@@ -67,7 +67,7 @@ pub(super) fn delete(client: &mut S3Client, key: &str) -> Result<(), S3Failure> 
 
 /// Deletes these objects: with one request, or each by itself where the server does not have that request, or fails in it.
 fn delete_all(client: &mut S3Client, keys: &[String]) -> Result<(), S3Failure> {
-    match while_it(client, S3Failure::is_busy, |client| client.delete_many(keys)) {
+    match with_retries_while(client, S3Failure::is_busy, |client| client.delete_many(keys)) {
         Err(failure) if failure.is_not_implemented() || failure.is_of_server() => {
             keys.iter().try_for_each(|key| delete(client, key))
         }
@@ -79,7 +79,7 @@ fn delete_all(client: &mut S3Client, keys: &[String]) -> Result<(), S3Failure> {
 fn end_uploads(client: &mut S3Client, prefix: &str) -> Result<(), S3Failure> {
     let mut before = Vec::new();
     for _ in 0..LISTS_MAX {
-        let uploads = match patiently(client, |client| client.list_uploads(prefix)) {
+        let uploads = match with_retries(client, |client| client.list_uploads(prefix)) {
             // A server without such a list has no such uploads either.
             Err(failure) if failure.is_not_implemented() || failure.status == Some(404) => Vec::new(),
             listed => listed?,
@@ -91,7 +91,7 @@ fn end_uploads(client: &mut S3Client, prefix: &str) -> Result<(), S3Failure> {
             return Err(S3Failure::malformed("it gives up uploads that are listed again as before"));
         }
         for (key, upload_id) in &uploads {
-            patiently(client, |client| match client.abort_upload(key, upload_id) {
+            with_retries(client, |client| match client.abort_upload(key, upload_id) {
                 Err(failure) if failure.is_missing_upload() => Ok(()),
                 outcome => outcome,
             })?;
@@ -102,23 +102,24 @@ fn end_uploads(client: &mut S3Client, prefix: &str) -> Result<(), S3Failure> {
 }
 
 /// The outcome of `request`, which is sent again some times where the server fails in it or is busy.
-pub(super) fn patiently<T>(
+pub(super) fn with_retries<T>(
     client: &mut S3Client,
     request: impl FnMut(&mut S3Client) -> Result<T, S3Failure>,
 ) -> Result<T, S3Failure> {
-    while_it(client, |failure| failure.is_of_server() || failure.is_busy(), request)
+    with_retries_while(client, |failure| failure.is_of_server() || failure.is_busy(), request)
 }
 
-/// The outcome of `request`, which is sent again some times while `may_pass` is true of its failure and there is time for it.
-fn while_it<T>(
+/// The outcome of `request`, which is sent again after each of [`RETRY_WAITS_NS`] while `is_transient` is true of its
+/// failure and there is time left.
+fn with_retries_while<T>(
     client: &mut S3Client,
-    may_pass: impl Fn(&S3Failure) -> bool,
+    is_transient: impl Fn(&S3Failure) -> bool,
     mut request: impl FnMut(&mut S3Client) -> Result<T, S3Failure>,
 ) -> Result<T, S3Failure> {
     let mut waits_ns = RETRY_WAITS_NS.into_iter();
     loop {
         let outcome = request(client);
-        if !matches!(&outcome, Err(failure) if may_pass(failure)) {
+        if !matches!(&outcome, Err(failure) if is_transient(failure)) {
             return outcome;
         }
         match waits_ns.next() {

@@ -170,10 +170,18 @@ const ATTEMPTS_IN_CALM: u32 = 3;
 /// in pieces of a tenth of one.
 const DISTURBED_RATIO: f64 = 0.02;
 
-/// Runs a proof that needs a machine of its own, and again where it failed: more often where others used its CPUs, which
-/// the kernel says and not narrows. The last failure is the proof's.
+/// How long the machine is looked at before a proof: the kernel counts ticks of 10 ms.
+const FIRST_LOOK: Duration = Duration::from_millis(100);
+/// From this share on a proof waits before it begins: two ticks of such a look on two CPUs.
+const BUSY_RATIO: f64 = 0.1;
+
+/// Runs a proof that needs a machine of its own, where others use it once they have left it, and again where it failed:
+/// more often where others used its CPUs, which the kernel says and not narrows. The last failure is the proof's.
 pub(crate) fn on_a_calm_machine(proof: impl Fn()) {
     let mut calm_failures = 0;
+    if taken_during(FIRST_LOOK) >= BUSY_RATIO {
+        wait_for_calm();
+    }
     for attempt in 1..=ATTEMPTS {
         let before = MachineTicks::now();
         let Err(failure) = catch_unwind(AssertUnwindSafe(&proof)) else { return };
@@ -204,16 +212,21 @@ fn print_failed_attempt(attempt: u32, taken_ratio: f64, failure: &(dyn Any + Sen
 }
 
 /// Waits until others leave the machine's CPUs alone for a second, a minute and a half at most.
-#[allow(clippy::disallowed_methods, reason = "a second of the machine is what is looked at")]
 fn wait_for_calm() {
     const SECONDS_MAX: u32 = 90;
     for _ in 0..SECONDS_MAX {
-        let before = MachineTicks::now();
-        std::thread::sleep(Duration::from_secs(1));
-        if before.taken_ratio(&MachineTicks::now()) < DISTURBED_RATIO {
+        if taken_during(Duration::from_secs(1)) < DISTURBED_RATIO {
             return;
         }
     }
+}
+
+/// Share of all CPU time that others use from now for `period`.
+#[allow(clippy::disallowed_methods, reason = "the machine is looked at for this long")]
+fn taken_during(period: Duration) -> f64 {
+    let before = MachineTicks::now();
+    std::thread::sleep(period);
+    before.taken_ratio(&MachineTicks::now())
 }
 
 /// Starts `labcat ROLE` listening on a host; it and the address it listens on.
