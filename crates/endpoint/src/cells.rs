@@ -11,7 +11,9 @@ use narrows_engines::own_folders::ConfinedFolder;
 use narrows_model::units::saturate_usize;
 use narrows_model::{Cell, Event, Nanos, Sink, SinkError, Site, Target};
 use narrows_run::site::ANSWER_TIMEOUT_NS;
-use narrows_run::{CellSite, PeerLoss, PreparedObjects, RunError, RunErrorKind, StopFlag, ThreadCoordinator};
+use narrows_run::{
+    CellSite, LongestOverrun, PeerLoss, PreparedObjects, RunError, RunErrorKind, StopFlag, ThreadCoordinator,
+};
 use narrows_wire::control::Answer;
 use narrows_wire::{Error, Refusal};
 use std::io::Write;
@@ -61,6 +63,7 @@ impl CellRun<'_> {
             token: None,
             answer_timeout_ns: Nanos(ANSWER_TIMEOUT_NS),
             prepared: std::mem::take(prepared),
+            longest_overrun: LongestOverrun::default(),
         };
         let here = Cell { site: Site::Client, ..cell.clone() };
         let until_ns = site.clock.now().0.saturating_add(self.terms.left_ns.0);

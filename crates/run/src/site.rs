@@ -2,6 +2,7 @@
 
 use crate::coordinator::Coordinator;
 use crate::link::CounterSource;
+use crate::overrun::LongestOverrun;
 use crate::peer_monitor::PeerLoss;
 use crate::prepare::PreparedObjects;
 use crate::server_metrics::ServerMetrics;
@@ -49,6 +50,8 @@ pub struct CellSite {
     pub answer_timeout_ns: Nanos,
     /// What was prepared so far; start with the default.
     pub prepared: PreparedObjects,
+    /// The trial so far that took longest beyond its plan; start with the default.
+    pub longest_overrun: LongestOverrun,
 }
 
 impl std::fmt::Debug for CellSite {

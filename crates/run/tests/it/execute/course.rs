@@ -42,16 +42,25 @@ fn cells_past_the_budget_are_left_out_with_the_reason() {
     assert!(matches!(&events[..], [Event::CellSkipped(skip)] if skip.reason.contains("--seconds")));
 }
 
-/// A clock by which every look at it takes a millisecond.
-struct CountedLooks(std::sync::atomic::AtomicU64);
+/// A clock by which every look at it takes the same time.
+struct CountedLooks {
+    now_ns: std::sync::atomic::AtomicU64,
+    look_ns: u64,
+}
+
+impl CountedLooks {
+    fn of_ms(look_ms: u64) -> Arc<Self> {
+        Arc::new(Self { now_ns: std::sync::atomic::AtomicU64::default(), look_ns: look_ms * 1_000_000 })
+    }
+}
 
 impl Clock for CountedLooks {
     fn now(&self) -> Tick {
-        Tick(self.0.fetch_add(1_000_000, std::sync::atomic::Ordering::Relaxed))
+        Tick(self.now_ns.fetch_add(self.look_ns, std::sync::atomic::Ordering::Relaxed))
     }
 
     fn wait_until(&self, deadline: Tick) {
-        self.0.fetch_max(deadline.0, std::sync::atomic::Ordering::Relaxed);
+        self.now_ns.fetch_max(deadline.0, std::sync::atomic::Ordering::Relaxed);
     }
 }
 
@@ -63,7 +72,7 @@ fn a_cell_whose_preparation_takes_the_time_of_its_load_is_left_out_and_that_is_r
     // 30 ms of load, 20 ms for 64 blocks of preparation with a look at the clock each.
     let plan = Plan { budget_ns: Nanos::from_millis(50), ..plan(vec![late]) };
     let (mut events, mut site) = (Vec::new(), site(&stop));
-    site.clock = Arc::new(CountedLooks(std::sync::atomic::AtomicU64::default()));
+    site.clock = CountedLooks::of_ms(1);
     let output = execute(&plan, Nanos(0), &mut site, None, &mut events).unwrap();
     assert_eq!((output.reason, output.done_count), (EndReason::BudgetSpent, 0));
     assert!(trials(&events).is_empty() && output.failed.is_empty());
@@ -73,6 +82,23 @@ fn a_cell_whose_preparation_takes_the_time_of_its_load_is_left_out_and_that_is_r
         .collect();
     let [reason] = skips[..] else { unreachable!("{skips:?}") };
     assert!(reason.contains("preparing its files took 0.0") && reason.contains("--seconds"), "{reason}");
+}
+
+#[test]
+fn a_trial_that_ends_late_is_named_where_it_leaves_others_no_time() {
+    let stop = StopFlag::default();
+    let late = cell("null:", Workload::default(), false);
+    let mut next = late.clone();
+    next.id = CellId("path/next".to_owned());
+    // Each is planned to take 30 ms, and looks at the clock more than ten times.
+    let plan = Plan { budget_ns: Nanos::from_millis(500), ..plan(vec![late.clone(), next]) };
+    let (mut events, mut site) = (Vec::new(), site(&stop));
+    site.clock = CountedLooks::of_ms(100);
+    let output = execute(&plan, Nanos(0), &mut site, None, &mut events).unwrap();
+    assert_eq!((output.reason, output.done_count), (EndReason::BudgetSpent, 1));
+    let Some(Event::CellSkipped(skip)) = events.last() else { unreachable!("{:?}", events.last()) };
+    let named = format!("s of it for a trial of {} that was planned to take 0.0 s; give more", late.id);
+    assert!(skip.reason.contains(&named), "{}", skip.reason);
 }
 
 #[test]
