@@ -8,7 +8,7 @@ use narrows_model::workload::{CacheState, Order};
 use narrows_model::{Bytes, Cell, Cut, Event, Nanos, Stop, Workload};
 use narrows_run::site::ANSWER_TIMEOUT_NS;
 use narrows_run::{
-    CellSite, LongestOverrun, NoCounters, PeerLoss, PreparedObjects, StopFlag, ThreadCoordinator, clean_up,
+    CellSite, NoCounters, Overruns, PeerLoss, PreparedObjects, StopFlag, ThreadCoordinator, clean_up,
     run_cell,
 };
 use std::sync::Arc;
@@ -71,6 +71,6 @@ fn site() -> CellSite {
         token: None,
         answer_timeout_ns: Nanos(ANSWER_TIMEOUT_NS),
         prepared: PreparedObjects::default(),
-        longest_overrun: LongestOverrun::default(),
+        overruns: Overruns::default(),
     }
 }

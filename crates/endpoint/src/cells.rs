@@ -12,7 +12,7 @@ use narrows_model::units::saturate_usize;
 use narrows_model::{Cell, Event, Nanos, Sink, SinkError, Site, Target};
 use narrows_run::site::ANSWER_TIMEOUT_NS;
 use narrows_run::{
-    CellSite, LongestOverrun, PeerLoss, PreparedObjects, RunError, RunErrorKind, StopFlag, ThreadCoordinator,
+    CellSite, Overruns, PeerLoss, PreparedObjects, RunError, RunErrorKind, StopFlag, ThreadCoordinator,
 };
 use narrows_wire::control::Answer;
 use narrows_wire::{Error, Refusal};
@@ -63,7 +63,7 @@ impl CellRun<'_> {
             token: None,
             answer_timeout_ns: Nanos(ANSWER_TIMEOUT_NS),
             prepared: std::mem::take(prepared),
-            longest_overrun: LongestOverrun::default(),
+            overruns: Overruns::default(),
         };
         let here = Cell { site: Site::Client, ..cell.clone() };
         let until_ns = site.clock.now().0.saturating_add(self.terms.left_ns.0);

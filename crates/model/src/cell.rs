@@ -130,7 +130,7 @@ pub struct Stop {
 }
 
 /// Opening, barriers and counter readings around one trial.
-pub(crate) const TRIAL_OVERHEAD_NS: u64 = 150_000_000;
+pub const TRIAL_OVERHEAD_NS: u64 = 150_000_000;
 
 /// The value of a factor at one point of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

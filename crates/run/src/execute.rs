@@ -185,19 +185,10 @@ impl PlanRun<'_, '_> {
     }
 }
 
-/// Why a cell is left out when the time is over, with what took much of it: preparation, and a trial that ended late.
+/// Why a cell is left out when the time is over.
 fn no_time(site: &CellSite) -> String {
-    let prepared = site.prepared.took_ns();
-    let preparation = (prepared.0 >= PREPARATION_REPORTED_NS)
-        .then(|| format!("{:.1} s of it for preparation", prepared.as_secs_f64()));
-    let used_up = Some("the time for the whole command is used up".to_owned());
-    let parts = [used_up, preparation, site.longest_overrun.part_of_sentence()];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    format!("{}; give more with --seconds", parts.join(", "))
+    format!("the time for the whole command is used up{}; give more with --seconds", site.time_used_for())
 }
-
-/// Preparation that took longer is reported where time is missing.
-const PREPARATION_REPORTED_NS: u64 = 1_000_000_000;
 
 /// Wait for a peer's answer while what cells made is removed, where there is no time for more: a session's end removes it
 /// at the peer too.
@@ -267,11 +258,7 @@ fn run_trials(
                 let mut watch = RateWatch { sink: &mut *sink, rate: None };
                 let start_by_ns = repetition.start_by_ns(leave.limit_ns);
                 let turn = TrialTurn { trial, start_by_ns, limit_ns: leave.limit_ns };
-                let (began_ns, prepared_ns) = (site.clock.now().0, site.prepared.took_ns().0);
                 run_trial(cell, turn, site, server.as_deref_mut(), &mut watch)?;
-                let took_ns = site.clock.now().0.saturating_sub(began_ns);
-                let preparation_ns = site.prepared.took_ns().0.saturating_sub(prepared_ns);
-                site.longest_overrun.note(cell, Nanos(took_ns.saturating_sub(preparation_ns)));
                 repetition.count_trial(watch.rate);
             }
             Ok(())
@@ -329,7 +316,7 @@ mod tests {
     use super::*;
     use crate::coordinator::ThreadCoordinator;
     use crate::link::NoCounters;
-    use crate::overrun::LongestOverrun;
+    use crate::overrun::Overruns;
     use crate::peer_monitor::PeerLoss;
     use crate::prepare::PreparedObjects;
     use crate::stop::StopFlag;
@@ -387,7 +374,7 @@ mod tests {
             token: None,
             answer_timeout_ns: Nanos(1),
             prepared: PreparedObjects::default(),
-            longest_overrun: LongestOverrun::default(),
+            overruns: Overruns::default(),
         };
         let cell = Cell {
             id: CellId("server-storage/read/4KiB/qd1/c1".to_owned()),

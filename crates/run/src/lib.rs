@@ -46,7 +46,7 @@ pub use gather::merge_outputs;
 pub use host_identity::HostIdentity;
 pub use link::{CounterSource, NoCounters, OptionalServer, ServerLink, StoredObjects};
 pub use narrows_engines::stop::{self, StopFlag, StopRequest};
-pub use overrun::LongestOverrun;
+pub use overrun::Overruns;
 pub use path_connections::PathPeers;
 pub use peer_monitor::{PeerLoss, PeerMonitor};
 pub use prepare::PreparedObjects;

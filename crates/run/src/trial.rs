@@ -84,18 +84,22 @@ pub(crate) fn run_trial(
         after: None,
         sink_error: None,
     };
+    let began_ns = site.clock.now().0;
     let local = LocalContext { registry: &site.registry, clock: &site.clock, stop: &site.stop };
     let clients = site.coordinator.run(&loading(&assignments), &local, &mut hooks);
     let (times, pairs) = hooks.finish()?;
     site.prepared.note_objects(&assignments, clients.as_deref().ok());
     site.prepared.note_writes(&assignments, clients.as_deref().ok());
-    let clients = clients?;
+    let is_loaded = clients.is_ok() && times.is_some();
+    let synced = if is_loaded { sync_after(&assignments, site) } else { Ok(Vec::new()) };
+    site.overruns.note(cell, Nanos(site.clock.now().0.saturating_sub(began_ns)));
+    let (clients, synced) = (clients?, synced?);
     let Some(times) = times else { return Err(RunError::Stopped) };
     let mut output = trial_output(cell, trial, times, &clients, &site.hostname);
     output.file_bytes = object_bytes;
     output.resident_ratio = resident_ratio;
     output.counters = with_tcp(pairs, &clients);
-    merge_errors(&mut output.errors, &sync_after(&assignments, site)?);
+    merge_errors(&mut output.errors, &synced);
     sink.event(&Event::TrialFinished(Box::new(output)))?;
     Ok(())
 }

@@ -30,7 +30,9 @@ impl RunExecutor<'_> {
         for cell in confirming_cells(plan, &summary, cpus.len()) {
             let remaining = plan.budget_ns.saturating_sub(self.watch.spent());
             if cell.estimated_ns() > remaining {
-                let reason = "no time was left to confirm the verdict; give more with --seconds".to_owned();
+                let used_for = site.time_used_for();
+                let reason =
+                    format!("no time was left to confirm the verdict{used_for}; give more with --seconds");
                 let skipped = vec![SkippedCell { cell: cell.id, reason }];
                 recording.event(&Event::PlanExtended { cells: Vec::new(), skipped })?;
                 output.reason = EndReason::BudgetSpent;

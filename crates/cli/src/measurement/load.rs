@@ -294,7 +294,7 @@ impl RunExecutor<'_> {
             token: self.spec.token.clone(),
             answer_timeout_ns: narrows_run::site::answer_timeout(plan.budget_ns),
             prepared: narrows_run::PreparedObjects::default(),
-            longest_overrun: narrows_run::LongestOverrun::default(),
+            overruns: narrows_run::Overruns::default(),
         })
     }
 }

@@ -101,7 +101,7 @@ impl RunExecutor<'_> {
                 SoonerStep::Stop(seen, open) => {
                     let cells = run.plan.cells.clone();
                     match self.repeat_next(&cells, &summary, &mut repeats, site, recording)? {
-                        None => return self.stop(&seen, &open, run, recording),
+                        None => return self.stop((&seen, &open), &site.time_used_for(), run, recording),
                         Some(done) if matches!(done.reason, EndReason::Failed | EndReason::Interrupted) => {
                             run.output.reason = done.reason;
                             return Ok(());
@@ -129,11 +129,12 @@ impl RunExecutor<'_> {
         SoonerStep::Stop(seen, open)
     }
 
-    /// Lists what is left out: what more time would still measure, and what no verdict needs.
+    /// Lists what is left out: what more time would still measure, and what no verdict needs. `time_used_for` is part of
+    /// the reason.
     fn stop(
         &self,
-        seen: &Outlook,
-        open: &[Cell],
+        (seen, open): (&Outlook, &[Cell]),
+        time_used_for: &str,
         run: &mut RunState,
         recording: &mut Recording<'_>,
     ) -> Result<(), SinkError> {
@@ -143,7 +144,7 @@ impl RunExecutor<'_> {
         let skip =
             |cell: &Cell, reason: &str| SkippedCell { cell: cell.id.clone(), reason: reason.to_owned() };
         let no_time = format!(
-            "no time was left for it, and it may change the verdict on {}; give more with --seconds",
+            "no time was left for it{time_used_for}, and it may change the verdict on {}; give more with --seconds",
             undecided.join(", ")
         );
         for cell in &run.left {

@@ -90,15 +90,19 @@ fn a_trial_that_ends_late_is_named_where_it_leaves_others_no_time() {
     let late = cell("null:", Workload::default(), false);
     let mut next = late.clone();
     next.id = CellId("path/next".to_owned());
-    // Each is planned to take 30 ms, and looks at the clock more than ten times.
-    let plan = Plan { budget_ns: Nanos::from_millis(500), ..plan(vec![late.clone(), next]) };
+    // Each is planned to take 30 ms; three looks at the clock take more than a second.
+    let plan = Plan { budget_ns: Nanos::from_millis(1000), ..plan(vec![late.clone(), next]) };
     let (mut events, mut site) = (Vec::new(), site(&stop));
-    site.clock = CountedLooks::of_ms(100);
+    site.clock = CountedLooks::of_ms(600);
     let output = execute(&plan, Nanos(0), &mut site, None, &mut events).unwrap();
     assert_eq!((output.reason, output.done_count), (EndReason::BudgetSpent, 1));
     let Some(Event::CellSkipped(skip)) = events.last() else { unreachable!("{:?}", events.last()) };
-    let named = format!("s of it for a trial of {} that was planned to take 0.0 s; give more", late.id);
-    assert!(skip.reason.contains(&named), "{}", skip.reason);
+    let named = format!(" s for trials that took longer than planned, most of all {}: ", late.id);
+    assert!(
+        skip.reason.contains(&named) && skip.reason.ends_with("; give more with --seconds"),
+        "{}",
+        skip.reason
+    );
 }
 
 #[test]

@@ -3,9 +3,7 @@
 use narrows_engines::{EngineRegistry, MonotonicClock};
 use narrows_model::plan::{LoadStatement, PLAN_SCHEMA, Topology};
 use narrows_model::{Bytes, Cell, CellId, Cut, Nanos, Plan, Segment, Stop, Workload};
-use narrows_run::{
-    CellSite, LongestOverrun, NoCounters, PeerLoss, PreparedObjects, StopFlag, ThreadCoordinator,
-};
+use narrows_run::{CellSite, NoCounters, Overruns, PeerLoss, PreparedObjects, StopFlag, ThreadCoordinator};
 use std::sync::Arc;
 
 /// A site whose clients are threads of this process.
@@ -24,7 +22,7 @@ pub(crate) fn site(stop: &StopFlag) -> CellSite {
         token: None,
         answer_timeout_ns: Nanos::from_millis(5000),
         prepared: PreparedObjects::default(),
-        longest_overrun: LongestOverrun::default(),
+        overruns: Overruns::default(),
     }
 }
 
