@@ -1,6 +1,7 @@
 //! What tests of several crates need alike.
 #![forbid(unsafe_code)]
 
+pub mod closed_port;
 pub mod hostile;
 pub mod statistics;
 pub mod verdict_text;

@@ -2,6 +2,7 @@
 
 use crate::support::running::{Running, Served};
 use crate::support::{Surroundings, run, strangers_folder};
+use narrows_testkit::closed_port::ClosedPort;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -9,16 +10,12 @@ use std::path::Path;
 
 const TOKEN: &str = "a-token-long-enough-to-be-one";
 
-/// A port of this machine on which nothing listens.
-fn closed_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 #[test]
 fn a_closed_port_is_reported_once_with_what_to_check() {
     let folder = strangers_folder();
     let before = Surroundings::of(folder.path());
-    let address = format!("127.0.0.1:{}", closed_port());
+    let closed = ClosedPort::bind().unwrap();
+    let address = closed.address().to_string();
     for words in
         [vec!["check", "target", "--server", &address], vec!["check", &format!("tcp://{address}/disk")]]
     {

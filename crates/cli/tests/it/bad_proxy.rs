@@ -3,6 +3,7 @@
 
 use crate::support::running::Served;
 use crate::support::{Surroundings, run, strangers_folder};
+use narrows_testkit::closed_port::ClosedPort;
 use narrows_wire::hello::{ClientHello, Nonce, Purpose};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
@@ -46,7 +47,8 @@ fn a_port_in_use_ends_with_code_3() {
 #[test]
 fn a_next_hop_that_refuses_is_reported_to_who_asked_with_its_address() {
     let folder = strangers_folder();
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let closed_port = ClosedPort::bind().unwrap();
+    let closed = closed_port.address().to_string();
     let proxy = Served::of("proxy", folder.path(), &["--to", &closed]);
     let before = Surroundings::of(folder.path());
     let target = format!("tcp://{}/memory", proxy.address);

@@ -5,6 +5,7 @@ use crate::support::running::Served;
 use crate::support::{Seen, Surroundings, run, strangers_folder};
 use narrows_model::relay::CallSizes;
 use narrows_model::{Nanos, Summary};
+use narrows_testkit::closed_port::ClosedPort;
 use narrows_wire::frame::{self, Decoder, Frame};
 use narrows_wire::relay::{ROLE_REPLY, RoleReply, RoleReport};
 use std::collections::BTreeMap;
@@ -51,7 +52,8 @@ fn options_that_contradict_each_other_are_reported_at_once() {
 
 #[test]
 fn peers_that_are_not_there_or_no_roles_are_reported() {
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let closed_port = ClosedPort::bind().unwrap();
+    let closed = closed_port.address().to_string();
     refused(3, &["--server", &closed], &[&closed, "Connection refused"]);
     let seen =
         refused(3, &["--proxy", &closed], &[&closed, "Connection refused", "`narrows proxy` runs there"]);

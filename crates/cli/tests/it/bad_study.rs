@@ -1,8 +1,8 @@
 //! Studies that cannot be run: every problem at once, at its place, before anything is touched.
 
 use crate::support::{Seen, Surroundings, run, strangers_folder};
+use narrows_testkit::closed_port::ClosedPort;
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 
 /// Runs the study with these bytes in a stranger's folder, and fails if anything else there changes.
@@ -104,11 +104,9 @@ fn a_file_that_exists_is_not_written() {
 
 #[test]
 fn an_endpoint_that_does_not_answer_could_not_run() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
-    let text = format!("target = \"tcp://127.0.0.1:{port}/memory\"\n");
-    refused_bytes(text.as_bytes(), 3, &[&format!("127.0.0.1:{port}"), "refused"]);
+    let closed = ClosedPort::bind().unwrap();
+    let text = format!("target = \"tcp://{}/memory\"\n", closed.address());
+    refused_bytes(text.as_bytes(), 3, &[&closed.address().to_string(), "refused"]);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use crate::support::web::{Bucket, serve_bucket, serve_web, web_answer};
 use crate::support::{Seen, narrows, run, strangers_folder};
 use narrows_sys::clock::Monotonic;
+use narrows_testkit::closed_port::ClosedPort;
 use serde_json::Value;
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -134,7 +134,8 @@ fn urls_that_lead_to_no_exporter_are_refused_before_any_load() {
     let folder = tempfile::tempdir().unwrap();
     let html = serve_web(|_| web_answer("200 OK", "content-type: text/html\r\n", b"<html></html>"));
     let other = serve_web(|_| plain("process_cpu_seconds_total 1\n"));
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let closed_port = ClosedPort::bind().unwrap();
+    let closed = closed_port.address().to_string();
     for (address, code, words) in [
         (html.as_str(), 2, "text/html instead of text/plain"),
         (&other, 2, "no node_cpu_seconds_total"),

@@ -2,6 +2,7 @@
 
 use crate::support::running::{Running, Served};
 use crate::support::{Surroundings, run, strangers_folder};
+use narrows_testkit::closed_port::ClosedPort;
 use serde_json::Value;
 use std::fs;
 use std::net::TcpListener;
@@ -84,7 +85,8 @@ fn what_answers_at_the_proxys_address_must_be_a_proxy_that_leads_to_the_endpoint
     let folder = strangers_folder();
     let (server, proxy) = path(folder.path());
     let other = Served::start(folder.path(), &[]);
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let closed_port = ClosedPort::bind().unwrap();
+    let closed = closed_port.address().to_string();
     let before = Surroundings::of(folder.path());
     let check = |endpoint: &str, via: &str| {
         run(folder.path(), &["check", &format!("tcp://{endpoint}/memory?via={via}")])

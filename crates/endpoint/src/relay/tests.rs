@@ -5,9 +5,10 @@ use narrows_engines::MonotonicClock;
 use narrows_model::relay::{ForwardMode, RelaySockets, RelayTransport};
 use narrows_model::{Bytes, Nanos};
 use narrows_run::StopRequest;
+use narrows_testkit::closed_port::ClosedPort;
 use narrows_wire::relay::{HopAddress, RelaySignal, SIGNAL_BYTES, TICKET_BYTES};
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
@@ -88,9 +89,13 @@ fn joined(hop: &Hop) -> TcpStream {
 /// A next hop that the test plays itself.
 fn fake_hop() -> (TcpListener, Hop) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let hop = hop_at(listener.local_addr().unwrap());
+    (listener, hop)
+}
+
+fn hop_at(address: SocketAddr) -> Hop {
     let ticket = narrows_wire::relay::Ticket([5; TICKET_BYTES]);
-    (listener, Hop { place: HopAddress::Tcp { host: "127.0.0.1".into(), port }, ticket })
+    Hop { place: HopAddress::Tcp { host: "127.0.0.1".into(), port: address.port() }, ticket }
 }
 
 fn admitted(listener: &TcpListener) -> TcpStream {
@@ -291,8 +296,8 @@ fn a_peer_that_stands_still_is_given_up_after_the_silence_that_was_asked_for() {
 
 #[test]
 fn a_next_hop_that_refuses_closes_or_speaks_otherwise_is_reported() {
-    let (listener, hop) = fake_hop();
-    drop(listener);
+    let closed = ClosedPort::bind().unwrap();
+    let hop = hop_at(closed.address());
     for role in [Role::Client, Role::Proxy] {
         let failure = Playing::start(asked(role, 64, 64, Some(hop.clone()))).failure();
         assert!(failure.contains("connect to 127.0.0.1") && failure.contains("refused"), "{failure}");

@@ -4,6 +4,7 @@ use crate::support::{HandClock, Running, control, eventually, names_in, one, ope
 use narrows_endpoint::{ServeErrorKind, ServeOptions, Server};
 use narrows_engines::{Clock, ErrorKind, Tick};
 use narrows_model::{Bytes, Layer, Op};
+use narrows_testkit::closed_port::ClosedPort;
 use narrows_wire::frame;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -240,8 +241,8 @@ fn a_client_that_vanishes_leaves_no_files() {
 
 #[test]
 fn a_port_where_nothing_listens_is_refused_with_a_hint() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let error = control(port, None).unwrap_err();
+    let closed = ClosedPort::bind().unwrap();
+    let error = control(closed.address(), None).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Refused);
     assert!(error.to_string().contains("narrows serve"), "{error}");
 }

@@ -6,6 +6,7 @@ use narrows_engines::endpoint::ControlClient;
 use narrows_engines::{Clock, Tick};
 use narrows_model::Bytes;
 use narrows_model::relay::ForwardMode;
+use narrows_testkit::closed_port::ClosedPort;
 use socket2::SockRef;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -187,8 +188,8 @@ fn a_slow_reader_stops_the_sender_and_still_gets_every_byte() {
 
 #[test]
 fn a_next_hop_that_refuses_resets_the_client_and_is_reported() {
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let proxy = Proxied::start(gone, |_| {});
+    let gone = ClosedPort::bind().unwrap();
+    let proxy = Proxied::start(gone.address(), |_| {});
     assert_eq!(read_to_reset(&mut proxy.dial()), b"");
     proxy.says("cannot connect to");
 }

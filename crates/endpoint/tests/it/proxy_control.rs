@@ -8,6 +8,7 @@ use narrows_engines::endpoint::ControlClient;
 use narrows_engines::{Clock, ErrorKind, Tick};
 use narrows_model::{Bytes, Role, Via};
 use narrows_run::StopFlag;
+use narrows_testkit::closed_port::ClosedPort;
 use narrows_wire::hello::Purpose;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -75,8 +76,8 @@ fn a_conversation_that_is_silent_for_an_hour_gives_its_place_and_a_quiet_one_kee
 
 #[test]
 fn a_proxy_whose_next_hop_is_gone_still_answers_for_itself() {
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let proxy = Proxied::start(gone, |_| {});
+    let gone = ClosedPort::bind().unwrap();
+    let proxy = Proxied::start(gone.address(), |_| {});
     assert_eq!(ask(proxy.address, None).unwrap().counters().unwrap().role, Role::Proxy);
     let error = through(proxy.address).unwrap_err();
     assert!(error.to_string().contains("cannot connect to"), "{error}");

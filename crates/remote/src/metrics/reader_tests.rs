@@ -3,6 +3,7 @@
 use super::*;
 use crate::metrics::MetricsErrorKind;
 use narrows_engines::MonotonicClock;
+use narrows_testkit::closed_port::ClosedPort;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -66,9 +67,8 @@ fn an_exporter_that_went_away_is_an_answer_too() {
 
 #[test]
 fn nothing_there_is_unreachable() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url: MetricsUrl = format!("http://{}/metrics", listener.local_addr().unwrap()).parse().unwrap();
-    drop(listener);
+    let closed = ClosedPort::bind().unwrap();
+    let url: MetricsUrl = format!("http://{}/metrics", closed.address()).parse().unwrap();
     let error = MetricsReader::connect(url, Arc::new(MonotonicClock::new())).unwrap_err();
     assert_eq!(error.kind(), MetricsErrorKind::Unreachable);
 }
