@@ -165,12 +165,13 @@ fn one_disk_and_then_the_volume_with_more_and_more_clients() {
         let disk = cluster.disk_rate();
         let (_volume, mount) = cluster.volume(Layout::Distributed, BRICKS);
         let mut command = Command::new(narrows_bin().unwrap());
-        command.arg("scale").arg(mount.path()).args(["--clients", "1,2,4,8", "--op", "write"]);
+        command.arg("scale").arg(mount.path()).args(["--clients", "1,2,4,16", "--op", "write"]);
         command.args(["--block", "128KiB", "--file", "16MiB"]);
         let scaled = run_check(&cluster.lab, "scale", command, "--seconds 60");
         let scaling = scaled.summary.scaling.as_ref().expect("a curve");
         let rates: Vec<f64> = scaling.points.iter().map(|point| point.rate).collect();
-        // One request at a time is on one disk; eight are on all of them, of which chance leaves some idle.
+        // One request at a time is on one disk. Sixteen are on all of them: chance puts the parts of the files on bricks, and
+        // what the volume notes beside each write takes turns of the disks too, so that eight clients reach 1.9 to 2.3 disks.
         assert!(rates[0] <= disk * 1.1, "{disk} {rates:?}");
         assert!(
             rates[3] >= 2.0 * disk && rates[3] <= 4.0 * 13.0 * MIB,
