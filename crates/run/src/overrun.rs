@@ -3,8 +3,8 @@
 use narrows_model::cell::TRIAL_OVERHEAD_NS;
 use narrows_model::{Cell, CellId, Nanos};
 
-/// A shorter time is not reported.
-const REPORTED_NS: u64 = 1_000_000_000;
+/// The shortest time beyond planned loads that is reported where time is missing.
+pub(crate) const REPORTED_NS: u64 = 1_000_000_000;
 
 /// The trials of this process so far that took longer than planned.
 #[derive(Debug, Clone, Default)]

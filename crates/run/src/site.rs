@@ -2,7 +2,7 @@
 
 use crate::coordinator::Coordinator;
 use crate::link::CounterSource;
-use crate::overrun::Overruns;
+use crate::overrun::{Overruns, REPORTED_NS};
 use crate::peer_monitor::PeerLoss;
 use crate::prepare::PreparedObjects;
 use crate::server_metrics::ServerMetrics;
@@ -54,17 +54,14 @@ pub struct CellSite {
     pub overruns: Overruns,
 }
 
-/// Preparation that took longer is reported where time is missing.
-const PREPARATION_REPORTED_NS: u64 = 1_000_000_000;
-
 impl CellSite {
     /// What much of the time so far was used for beside loads of the planned length, in brackets after a space; empty
     /// where that is little.
     #[must_use]
     pub fn time_used_for(&self) -> String {
         let prepared = self.prepared.took_ns();
-        let preparation = (prepared.0 >= PREPARATION_REPORTED_NS)
-            .then(|| format!("{:.1} s for preparation", prepared.as_secs_f64()));
+        let preparation =
+            (prepared.0 >= REPORTED_NS).then(|| format!("{:.1} s for preparation", prepared.as_secs_f64()));
         let parts: Vec<String> = [preparation, self.overruns.described()].into_iter().flatten().collect();
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
     }

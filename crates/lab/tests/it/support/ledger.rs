@@ -75,7 +75,8 @@ pub(crate) fn accounts(record: &Path) -> Vec<Account> {
     .collect()
 }
 
-/// Bytes of the files and stores that were made for these cells: each client's once, in the size of its first cell.
+/// Bytes of the files and stores that were made for these cells, at least: each client's once, in the size of its first cell,
+/// which is that of the smallest where the files of several clients differ.
 pub(crate) fn prepared_bytes<'a>(accounts: impl Iterator<Item = &'a Account>) -> u64 {
     let mut made: BTreeMap<(&str, u32), u64> = BTreeMap::new();
     for account in accounts {
