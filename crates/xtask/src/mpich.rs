@@ -114,7 +114,7 @@ const FEATURE: &str = "narrows-mpi/libmpi";
 /// Runs the lab's test of a step of Slurm with ranks of MPICH; what is wrong with how it ended, `None` where nothing is or there
 /// is no Slurm.
 fn slurm_problem(workspace: &Workspace, compiler: &str, target: &Path) -> anyhow::Result<Option<String>> {
-    if printed("srun", "--version").is_none() {
+    if !can_be_started("srun") {
         output::line("mpich: ranks of a step of Slurm: not run, there is no srun");
         return Ok(None);
     }
@@ -144,6 +144,11 @@ fn slurm_test_problem(succeeded: bool, printed: &str) -> Option<String> {
 /// Whether this compiler builds with MPICH: it shows the libraries that it links.
 fn is_mpich(compiler: &str) -> bool {
     printed(compiler, "-show").is_some_and(|shown| shown.contains("mpich"))
+}
+
+/// Whether this machine has the program: `srun` without a configuration of Slurm fails, even to print its version.
+fn can_be_started(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok()
 }
 
 /// What a program prints when it is asked for something; `None` where it cannot be started.
@@ -204,6 +209,12 @@ mod tests {
             "HYDRA build details:\n    Version:                                 4.0.2\n    CC: gcc\n";
         assert_eq!(version_line(details), "MPICH 4.0.2");
         assert_eq!(version_line("nothing"), "MPICH");
+    }
+
+    #[test]
+    fn a_program_that_fails_to_print_its_version_is_there() {
+        assert!(can_be_started("false"));
+        assert!(!can_be_started("a-program-that-nobody-has"));
     }
 
     #[test]
