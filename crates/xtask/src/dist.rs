@@ -12,6 +12,7 @@ use std::process::Command;
 use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 
+use crate::process::is_installed;
 use crate::workspace::Workspace;
 use crate::{TaskOutcome, output};
 
@@ -86,8 +87,7 @@ fn choose(architecture: &str, has_musl: &dyn Fn(&str) -> bool) -> DistTarget {
 
 /// Whether the standard library of `triple` is installed, and a C compiler for it, which ring needs.
 fn has_musl(triple: &str) -> bool {
-    let has_compiler = Command::new("musl-gcc").arg("--version").output().is_ok();
-    has_compiler && library_folder(triple).is_ok_and(|folder| folder.is_dir())
+    is_installed("musl-gcc") && library_folder(triple).is_ok_and(|folder| folder.is_dir())
 }
 
 fn library_folder(triple: &str) -> anyhow::Result<PathBuf> {

@@ -6,6 +6,7 @@
 use anyhow::{Context, bail};
 use narrows_sys::clock::{Monotonic, wait_ns};
 use narrows_sys::process::{StopOutcome, StopSignal, affinity, die_with_parent, set_affinity, stop_child};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,6 +16,13 @@ const LOOK_NS: u64 = 20_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
 /// Time that a program has to end after it was asked to.
 const END_NS: u64 = 5 * NS_PER_S;
+
+/// Whether this machine has the program, by its name or its path; it is not started.
+pub(crate) fn is_installed(program: impl AsRef<OsStr>) -> bool {
+    let mut command = Command::new("sh");
+    command.args(["-c", "command -v -- \"$1\"", "sh"]).arg(program);
+    command.output().is_ok_and(|found| found.status.success())
+}
 
 /// A program that runs.
 #[derive(Debug)]
@@ -195,6 +203,12 @@ mod tests {
     fn start(folder: &Path, script: &str) -> RunningProgram {
         let cpus = affinity().expect("this thread may run somewhere");
         RunningProgram::start(folder, "program", &mut shell(script), &cpus).expect("there is a shell")
+    }
+
+    #[test]
+    fn a_program_that_fails_is_installed() {
+        assert!(is_installed("false"));
+        assert!(!is_installed("a-program-that-nobody-has"));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! go too, and everything is over its loopback. That takes root.
 
 use super::bench::Bench;
-use crate::process::RunningProgram;
+use crate::process::{RunningProgram, is_installed};
 use anyhow::Context;
 use std::fs;
 use std::net::TcpListener;
@@ -115,7 +115,7 @@ pub(crate) fn versitygw(
 ) -> anyhow::Result<Result<(RunningProgram, String), String>> {
     let built = bench.tools.target_folder.join("tools/bin/versitygw");
     let program = if built.is_file() { built } else { PathBuf::from("versitygw") };
-    if Command::new(&program).arg("--version").output().is_err() {
+    if !is_installed(&program) {
         return Ok(Err("versitygw is not installed, so nothing is compared over S3: ./test installs it where there is Go".to_owned()));
     }
     fs::create_dir_all(folder.join(S3_BUCKET))?;

@@ -8,6 +8,7 @@ use crate::perf::finding::{PerfFinding, PerfFindings, PerfTarget};
 use crate::perf::parse;
 use crate::perf::servers::{ISCSI_URL, MOUNT_PORT, NFS_PORT, NamespaceServer, ganesha, tgt};
 use crate::perf::study::PerfLoad;
+use crate::process::is_installed;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -163,13 +164,6 @@ fn qemu_img(bench: &Bench, server: &NamespaceServer, block: &Block, depth: u32) 
     let seconds =
         parse::qemu_img_seconds(bench.turn("qemu-img", &mut server.beside(&command))?.printed(&[0])?)?;
     Ok(f64::from(count) / seconds)
-}
-
-fn is_installed(program: &str) -> bool {
-    Command::new("sh")
-        .args(["-c", &format!("command -v {program}")])
-        .output()
-        .is_ok_and(|found| found.status.success())
 }
 
 /// Operations a second of narrows beside the server.
