@@ -18,6 +18,7 @@ use narrows_model::diagnosis::Severity;
 use narrows_model::quantity::percent;
 use narrows_model::summary::SegmentSummary;
 use narrows_model::{Segment, Summary};
+use std::cmp::Reverse;
 
 /// Lines of a terminal that was not enlarged.
 const LINES_MAX: usize = 24;
@@ -76,14 +77,22 @@ impl GaugeRow<'_> {
     }
 }
 
-/// The segments that limit, at most `limits_max`, and the fullest others with a bar each, `bars_max` where not more of them
-/// limit; where all that limit are shown, the rest by name. Empty where there is no bar.
+/// The segments that limit, or the `limits_max` of them that limit the most loads, and the fullest others with a bar each,
+/// `bars_max` where not more of them limit; where all that limit are shown, the rest by name. Empty where there is no bar.
 fn path(summary: &Summary, bars_max: usize, limits_max: usize, style: &Style) -> String {
     let segments = listed(summary);
     let rows: Vec<GaugeRow<'_>> = segments.iter().map(|segment| gauge_row(segment, summary)).collect();
     let limits = |row: &&GaugeRow<'_>| row.mark.0 == PathMark::Limits;
-    let mut shown: Vec<Segment> =
-        rows.iter().filter(limits).map(|row| row.segment.id).take(limits_max).collect();
+    let mut shown: Vec<Segment> = rows.iter().filter(limits).map(|row| row.segment.id).collect();
+    let limit_count = shown.len();
+    if limit_count > limits_max {
+        shown.sort_by_key(|segment| Reverse(load_count(*segment, summary)));
+        shown.truncate(limits_max);
+    }
+    let left_out = match shown.len() {
+        count if count == limit_count => None,
+        count => Some(format!("{count} of {limit_count} segments that limit")),
+    };
     let mut others: Vec<&GaugeRow<'_>> =
         rows.iter().filter(|row| !limits(row) && row.is_measured() && row.used_ratio.is_some()).collect();
     others.sort_by(|a, b| b.used_ratio.unwrap_or(0.0).total_cmp(&a.used_ratio.unwrap_or(0.0)));
@@ -93,8 +102,26 @@ fn path(summary: &Summary, bars_max: usize, limits_max: usize, style: &Style) ->
         return String::new();
     }
     let shown_rows = || rows.iter().filter(|row| shown.contains(&row.segment.id));
-    let table = style.heading("PATH", &path::place(summary)) + &fitting_table(shown_rows, summary, style);
+    let table = heading(&path::place(summary), left_out, style) + &fitting_table(shown_rows, summary, style);
     if limits_max == usize::MAX { table + &rest(&rows, &shown, style) } else { table }
+}
+
+/// The heading of the path with its target, and with what was left out, which is there alone where not both fit.
+fn heading(place: &str, left_out: Option<String>, style: &Style) -> String {
+    const NAME: &str = "PATH";
+    let remark = left_out.map_or_else(
+        || place.to_owned(),
+        |left_out| match format!("{place}  ({left_out})") {
+            both if NAME.len() + 2 + both.chars().count() <= style.width => both,
+            _ => left_out,
+        },
+    );
+    style.heading(NAME, &remark)
+}
+
+/// Entries of the verdict that name `segment`: one for each load that it limits.
+fn load_count(segment: Segment, summary: &Summary) -> usize {
+    summary.diagnosis.limiting.iter().filter(|entry| entry.segment == segment).count()
 }
 
 /// The rows with as much as fits into a line: what a segment sustains, and the loads that it limits.

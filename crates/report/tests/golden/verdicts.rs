@@ -80,6 +80,22 @@ fn six_loads_with_limits_of_their_own_are_said_in_short_on_the_first_screen() {
     assert!(rendered.lines().count() <= 24, "{} lines\n{rendered}", rendered.lines().count());
     assert!(rendered.contains("Limited by synchronous writes at the server"), "{rendered}");
     assert!(!rendered.contains("times as fast") && rendered.contains("% sure)."), "{rendered}");
+    // The device limits three loads and is last in the path's order, the host's CPUs limit two.
+    let table = |rendered: &str| {
+        let table = rendered.split("\nPATH").nth(1).unwrap().split("\n\n").next().unwrap();
+        let (heading, rows) = table.split_once('\n').unwrap();
+        let segments = rows.lines().map(|row| row.split_whitespace().next().unwrap().to_owned());
+        (heading.to_owned(), segments.collect::<Vec<_>>())
+    };
+    let (heading, segments) = table(&rendered);
+    let expected = format!("  ({} of 5 segments that limit)", segments.len());
+    assert!(segments.len() < 5 && heading.ends_with(&expected), "{heading}");
+    assert!(segments.len() >= 2 && segments.last().unwrap() == "device", "{segments:?}");
+    assert!(segments.iter().any(|segment| segment == "host.cpu"), "{segments:?}");
+    // A target too long for the same line.
+    summary.target = format!("tcp://{}:7300/disk", "a".repeat(60)).parse().unwrap();
+    let (heading, _) = table(&text::results(&summary, &Style { width: 80, ..Style::default() }));
+    assert_eq!(heading.trim(), expected.trim().trim_matches(['(', ')']));
 }
 
 #[test]
