@@ -28,7 +28,7 @@ pub(crate) enum DocsMode {
 /// # Errors
 /// A generator that could not be built or started.
 pub(crate) fn run(mode: DocsMode) -> anyhow::Result<TaskOutcome> {
-    let outcome = generate(&Workspace::load()?, mode)?;
+    let outcome = generate(&Workspace::load()?, mode, &[])?;
     if outcome == TaskOutcome::Healthy {
         output::line(match mode {
             DocsMode::Write => "gen-docs: docs/reference is written",
@@ -38,12 +38,17 @@ pub(crate) fn run(mode: DocsMode) -> anyhow::Result<TaskOutcome> {
     Ok(outcome)
 }
 
-/// As [`run`], without a word when all is well.
+/// As [`run`], without a word when all is well; `features` are options of cargo, those of the builds that come after it.
 ///
 /// # Errors
 /// As [`run`].
-pub(crate) fn generate(workspace: &Workspace, mode: DocsMode) -> anyhow::Result<TaskOutcome> {
-    let built = cargo(&workspace.root, BUILD).status().context("could not start cargo build")?;
+pub(crate) fn generate(
+    workspace: &Workspace,
+    mode: DocsMode,
+    features: &[&str],
+) -> anyhow::Result<TaskOutcome> {
+    let built = cargo(&workspace.root, &[BUILD, features].concat()).status();
+    let built = built.context("could not start cargo build")?;
     if !built.success() {
         bail!("the generator of docs/reference was not built; the messages above say why");
     }

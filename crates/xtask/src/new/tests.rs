@@ -2,14 +2,21 @@
 
 use super::write::{changes, holder, inserted, write};
 use super::*;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::OnceLock;
 
 fn is_rust(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|extension| extension == "rs")
 }
 
-fn root() -> PathBuf {
-    Workspace::load().expect("the workspace is there").root
+/// The workspace, for which cargo is asked once.
+fn workspace() -> &'static Workspace {
+    static WORKSPACE: OnceLock<Workspace> = OnceLock::new();
+    WORKSPACE.get_or_init(|| Workspace::load().expect("the workspace is there"))
+}
+
+fn root() -> &'static Path {
+    &workspace().root
 }
 
 #[test]
@@ -29,7 +36,7 @@ fn every_draft_is_of_new_files_and_of_markers_that_are_there() {
             assert!(inserted(&text, insertion).is_some(), "{}: {}", insertion.path, insertion.above);
         }
         for taken in &draft.unique {
-            assert_eq!(holder(&root(), taken).expect("it is readable"), None, "{}", kind.word);
+            assert_eq!(holder(root(), taken).expect("it is readable"), None, "{}", kind.word);
         }
     }
 }
@@ -49,7 +56,7 @@ fn a_kind_changes_no_more_files_than_its_limit() {
 /// Why a part of this name is refused in the project as it is.
 fn refusal(kind: &SkeletonKind, name: &str) -> String {
     let draft = (kind.draft)(&ModuleName::parse(name).expect("a name"));
-    changes(&root(), &draft).expect_err("it is taken").to_string()
+    changes(root(), &draft).expect_err("it is taken").to_string()
 }
 
 #[test]
@@ -127,7 +134,7 @@ fn every_draft_is_formatted_by_rustfmt() {
 #[ignore = "campaign: checks the crates that have kinds with a skeleton of each"]
 fn a_skeleton_of_each_kind_compiles_with_its_tests() {
     let folder = tempfile::tempdir().expect("a folder");
-    for file in crate::workspace::files(&root()).expect("git lists the files") {
+    for file in crate::workspace::files(root()).expect("git lists the files") {
         let copy = folder.path().join(&file);
         std::fs::create_dir_all(copy.parent().expect("a file is in a folder")).expect("it is writable");
         std::fs::copy(root().join(&file), copy).expect("it is readable");
@@ -140,7 +147,7 @@ fn a_skeleton_of_each_kind_compiles_with_its_tests() {
         .args(["check", "--locked", "--lib", "--tests", "-p", "narrows-engines", "-p", "narrows-analysis"])
         .args(["-p", "narrows-suites"])
         // What has been checked of the dependencies is used again.
-        .env("CARGO_TARGET_DIR", Workspace::load().expect("the workspace is there").metadata.target_directory)
+        .env("CARGO_TARGET_DIR", &workspace().metadata.target_directory)
         .env("CARGO_INCREMENTAL", "0")
         // The tests' own, of which build scripts take notice: they would run anew here, and anew again in the next build.
         .env_remove("RUSTC_BOOTSTRAP")
