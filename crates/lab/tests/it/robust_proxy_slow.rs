@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::ops::Range;
 use std::process::Command;
 use std::time::Duration;
 
@@ -16,8 +17,10 @@ const MODES: [&str; 3] = ["copy", "splice", "uring"];
 /// Connections at once.
 const STREAMS: usize = 4;
 
-/// What each of them is offered: several times what may be under way. In a campaign, together a gibibyte.
+/// What each of them is offered: several times what may be under way.
 const OFFERED_BYTES: u64 = 40 << 20;
+
+/// The same in a campaign: a gibibyte together.
 const CAMPAIGN_OFFERED_BYTES: u64 = 256 << 20;
 
 /// What each of them is sent back once its end has been seen.
@@ -53,7 +56,11 @@ struct Flow {
     sent_bytes: u64,
     got_bytes: u64,
     has_ended: bool,
-    chunk: Vec<u8>,
+    /// What is to be sent, and which part of it was not taken yet.
+    outgoing: Vec<u8>,
+    unsent: Range<usize>,
+    /// Room for a sip.
+    taken: Vec<u8>,
 }
 
 impl Flow {
@@ -62,19 +69,35 @@ impl Flow {
         from.set_nonblocking(true).unwrap();
         to.set_nonblocking(true).unwrap();
         let base = (number as u64) << 40;
-        let chunk = vec![0; CHUNK_BYTES];
-        Self { from, to, base, total_bytes, sent_bytes: 0, got_bytes: 0, has_ended: false, chunk }
+        Self {
+            from,
+            to,
+            base,
+            total_bytes,
+            sent_bytes: 0,
+            got_bytes: 0,
+            has_ended: false,
+            outgoing: Vec::new(),
+            unsent: 0..0,
+            taken: vec![0; SIP_BYTES],
+        }
     }
 
     /// Sends until nothing more is taken, and the end after the last byte; whether anything was taken.
     fn offer(&mut self) -> bool {
         let before_bytes = self.sent_bytes;
         while self.sent_bytes < self.total_bytes {
-            let left = usize::try_from(self.total_bytes - self.sent_bytes).unwrap();
-            let chunk = &mut self.chunk[..left.min(CHUNK_BYTES)];
-            fill(chunk, self.base + self.sent_bytes);
-            match self.from.write(chunk) {
-                Ok(taken) => self.sent_bytes += taken as u64,
+            if self.unsent.is_empty() {
+                let left = usize::try_from(self.total_bytes - self.sent_bytes).unwrap();
+                self.outgoing.resize(left.min(CHUNK_BYTES), 0);
+                fill(&mut self.outgoing, self.base + self.sent_bytes);
+                self.unsent = 0..self.outgoing.len();
+            }
+            match self.from.write(&self.outgoing[self.unsent.clone()]) {
+                Ok(taken) => {
+                    self.unsent.start += taken;
+                    self.sent_bytes += taken as u64;
+                }
                 Err(error) => {
                     assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}");
                     return self.sent_bytes > before_bytes;
@@ -89,10 +112,10 @@ impl Flow {
 
     /// Takes what is there, at most a sip, and looks at every byte.
     fn sip(&mut self) {
-        match self.to.read(&mut self.chunk[..SIP_BYTES]) {
+        match self.to.read(&mut self.taken) {
             Ok(0) => self.has_ended = true,
             Ok(length) => {
-                assert_eq!(first_wrong(&self.chunk[..length], self.base + self.got_bytes), None);
+                assert_eq!(first_wrong(&self.taken[..length], self.base + self.got_bytes), None);
                 self.got_bytes += length as u64;
             }
             Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}"),

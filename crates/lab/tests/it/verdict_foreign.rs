@@ -65,6 +65,7 @@ fn loops_beside_a_link_of_100_mbit_are_a_finding_and_the_link_stays_named() {
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_path_that_nobody_disturbs_is_not_limited_by_other_programs() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };

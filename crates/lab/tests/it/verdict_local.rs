@@ -91,6 +91,7 @@ fn small_requests_of_a_folder_on_a_disk_are_its_own_operations_past_the_page_cac
 }
 
 #[test]
+#[ignore = "campaign: a variant of a proof that ./test makes"]
 fn a_folder_that_a_process_serves_waits_for_that_process() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };
@@ -127,8 +128,12 @@ fn a_process_that_serves_a_folder_with_a_tenth_of_a_cpu_is_named_with_its_cpu_ti
         let named = checked.limiting("one-at-a-time read");
         let first = named[0];
         assert!(first.codes.iter().any(|code| code == DAEMON_CODE), "{first:#?}");
-        let daemon = checked.path_cell(Op::Read, 4 << 10, 1).daemon.clone().expect("the daemon is found");
+        let cell = checked.path_cell(Op::Read, 4 << 10, 1);
+        let daemon = cell.daemon.as_ref().expect("the daemon is found");
         assert_eq!(daemon.name, "bindfs");
+        // It is no program of others, which are counted beside it.
+        let others = cell.foreign_cpu.iter().flat_map(|load| &load.programs);
+        assert!(others.clone().all(|program| program.name != "bindfs") && !cell.foreign_cpu.is_empty());
         assert!(daemon.used_cpus < 0.15 && daemon.busiest.runnable_ratio > 0.5, "{daemon:?}");
     });
 }

@@ -124,6 +124,7 @@ fn four_links_of_200_mbit_transfer_0_95_of_what_800_mbit_let_through_and_are_ful
 }
 
 #[test]
+#[ignore = "campaign: all of a stripe over four links is"]
 fn four_links_behind_a_shared_one_of_400_mbit_never_transfer_more_and_the_shared_one_is_named() {
     on_a_calm_machine(|| {
         let Some(lab) = lab() else { return };

@@ -1,6 +1,6 @@
 //! `suite mpi-io-test` and `suite coll-perf` by real ranks: their output, their data, and the calls that they make.
 
-use crate::job::{Ended, launcher, mpirun, narrows_mpi, run, wait};
+use crate::job::{Ended, launcher, mpirun, narrows_mpi, run, run_refused, wait};
 use std::path::Path;
 
 fn number(text: &str, before: &str) -> f64 {
@@ -161,7 +161,7 @@ fn wrong_words_and_places_are_refused_once() {
         (&["suite", "mpi-io-test", "-f", "data", "-b", "4GiB"], "a block is"),
         (&["suite", "coll-perf", "-f", "data", "--size", "1x2"], "three numbers"),
     ] {
-        let ended = run(folder.path(), 2, words);
+        let ended = run_refused(folder.path(), 2, words);
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert_eq!(ended.stderr.matches(said).count(), 1, "{ended:?}");
     }
@@ -197,7 +197,7 @@ fn files_that_do_not_fit_are_refused_before_any_is_made() {
         &["mpi-io-test", "-f", "data", "-b", "1GiB", "-i", "1000000"],
         &["mpi-io-test", "-f", "data", "-b", "1GiB", "-i", "1000000", "-I"],
     ] {
-        let ended = run(folder.path(), 2, &[&["suite"], suite].concat());
+        let ended = run_refused(folder.path(), 2, &[&["suite"], suite].concat());
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert_eq!(ended.stderr.matches("are free there; nothing was written").count(), 1, "{ended:?}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{ended:?}");
@@ -210,7 +210,7 @@ fn a_load_of_many_times_the_memory_needs_yes() {
     // 80 GiB: half an hour on a slow path.
     let words = ["suite", "mpi-io-test", "-f", "data", "-b", "1MiB", "-i", "40000", "-r"];
     std::fs::write(folder.path().join("data"), "x").unwrap();
-    let ended = run(folder.path(), 2, &words);
+    let ended = run_refused(folder.path(), 2, &words);
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert_eq!(ended.stderr.matches("It needs a confirmation").count(), 1, "{ended:?}");
     assert!(ended.stderr.contains("Add --yes to run it, or make it smaller"), "{ended:?}");

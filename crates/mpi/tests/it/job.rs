@@ -44,7 +44,8 @@ pub(crate) fn run(folder: &Path, ranks: u32, words: &[&str]) -> Ended {
     run_with(folder, ranks, &[], words)
 }
 
-/// The same where rank 0 ends with a code: the launcher kills all others at once, instead of a second later.
+/// The same where rank 0 ends with a code: the launcher kills all others at once, instead of a second later. What another rank
+/// would print beside rank 0 may then be lost; `runs::an_error_of_the_command_is_said_once_with_its_exit_code` waits for it.
 pub(crate) fn run_refused(folder: &Path, ranks: u32, words: &[&str]) -> Ended {
     run_with(folder, ranks, launcher().kill_at_once(), words)
 }

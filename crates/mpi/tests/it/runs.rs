@@ -58,7 +58,7 @@ fn a_check_by_two_ranks_names_its_loads_with_two_clients() {
         "check",
         ".",
         "--seconds",
-        "12",
+        "8",
         "--cell-seconds",
         "0.5",
         "--block",
@@ -238,7 +238,7 @@ fn the_ranks_of_a_suite_of_files_are_those_of_the_job_and_nothing_is_left_but_th
         std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["r"]);
     let words = "suite mdtest -d . -n 20 --clients 4 --no-verdict --out s";
-    let ended = run(folder.path(), 2, &words.split(' ').collect::<Vec<_>>());
+    let ended = run_refused(folder.path(), 2, &words.split(' ').collect::<Vec<_>>());
     assert!(ended.code == Some(3) && ended.stderr.contains("the job has 2 ranks"), "{ended:?}");
 }
 

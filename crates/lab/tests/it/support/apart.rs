@@ -39,6 +39,9 @@ pub(crate) fn check_throttled(lab: &Lab, name: &str, limits: &BlkioThrottle, wor
     check_apart(lab, name, Some(&root), |command| slow.enter(command), words)
 }
 
+/// A quota below this gives a role few slices in a short window.
+const FEW_CPUS: f64 = 0.25;
+
 /// How many CPUs each role may use the time of.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Quotas {
@@ -103,7 +106,13 @@ pub(crate) fn check_through(lab: &Lab, name: &str, quotas: Quotas, limits: Proxy
     if limits.is_measured_past {
         command.arg("--whole-plan");
     }
+    let cpus = [Some(quotas.client_cpus), Some(quotas.server_cpus), limits.cpus].into_iter().flatten();
     // Less than 0.9 s of a role with a tenth of a CPU are so few slices that the time of one without a quota, which the kernel
     // counts in ticks, is not known.
-    run_check(lab, name, command, "--seconds 18 --cell-seconds 0.9 --block 64KiB --depth 16")
+    let times = if cpus.fold(1.0, f64::min) < FEW_CPUS {
+        "--seconds 18 --cell-seconds 0.9"
+    } else {
+        "--seconds 12 --cell-seconds 0.6"
+    };
+    run_check(lab, name, command, &format!("{times} --block 64KiB --depth 16"))
 }
