@@ -85,13 +85,12 @@ fn path(summary: &Summary, bars_max: usize, limits_max: usize, style: &Style) ->
     let limits = |row: &&GaugeRow<'_>| row.mark.0 == PathMark::Limits;
     let mut shown: Vec<Segment> = rows.iter().filter(limits).map(|row| row.segment.id).collect();
     let limit_count = shown.len();
-    if limit_count > limits_max {
-        shown.sort_by_key(|segment| Reverse(load_count(*segment, summary)));
+    let left_out = if limit_count > limits_max {
+        shown.sort_by_key(|segment| Reverse(path::entries_of(*segment, summary).count()));
         shown.truncate(limits_max);
-    }
-    let left_out = match shown.len() {
-        count if count == limit_count => None,
-        count => Some(format!("{count} of {limit_count} segments that limit")),
+        Some(format!("{limits_max} of {limit_count} segments that limit"))
+    } else {
+        None
     };
     let mut others: Vec<&GaugeRow<'_>> =
         rows.iter().filter(|row| !limits(row) && row.is_measured() && row.used_ratio.is_some()).collect();
@@ -117,11 +116,6 @@ fn heading(place: &str, left_out: Option<String>, style: &Style) -> String {
         },
     );
     style.heading(NAME, &remark)
-}
-
-/// Entries of the verdict that name `segment`: one for each load that it limits.
-fn load_count(segment: Segment, summary: &Summary) -> usize {
-    summary.diagnosis.limiting.iter().filter(|entry| entry.segment == segment).count()
 }
 
 /// The rows with as much as fits into a line: what a segment sustains, and the loads that it limits.

@@ -9,7 +9,7 @@ use super::wrap::{Indent, paragraph};
 use narrows_model::counters::Role;
 use narrows_model::diagnosis::Relation;
 use narrows_model::summary::{CellSummary, SegmentSummary};
-use narrows_model::{Segment, Summary, Target};
+use narrows_model::{Limiting, Segment, Summary, Target};
 
 /// The table of the path of `summary`; empty where no segment is listed.
 pub(crate) fn render(summary: &Summary, style: &Style) -> String {
@@ -118,10 +118,15 @@ pub(crate) enum PathMark {
     Unmeasured,
 }
 
+/// Entries of the verdict that name `segment`: one for each load that it limits.
+pub(super) fn entries_of(segment: Segment, summary: &Summary) -> impl Iterator<Item = &Limiting> {
+    summary.diagnosis.limiting.iter().filter(move |entry| entry.segment == segment)
+}
+
 /// What was found of a segment, in a word.
 pub(crate) fn mark(segment: Segment, summary: &Summary) -> (PathMark, String, Paint) {
     let diagnosis = &summary.diagnosis;
-    let named: Vec<_> = diagnosis.limiting.iter().filter(|entry| entry.segment == segment).collect();
+    let named: Vec<_> = entries_of(segment, summary).collect();
     if let Some(first) = named.first() {
         let loads: Vec<String> = named.iter().map(|entry| short_regime(&entry.regime)).collect();
         let word = match first.relation {

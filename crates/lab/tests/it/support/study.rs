@@ -141,6 +141,7 @@ pub(crate) fn resident_bytes(path: &Path) -> u64 {
 
 /// Seconds in which `copy` copies all of `source`, `BLOCK` bytes at a time, in this process: the best of some rounds. Where
 /// functions are not inlined, as in tests, an assignment suits small blocks: of large ones it makes a second copy on the stack.
+/// An index takes the place of an iterator for the same reason.
 pub(crate) fn own_copy_s<const BLOCK: usize>(
     source: &[u8],
     copy: impl Fn(&mut [u8; BLOCK], &[u8; BLOCK]),
