@@ -72,8 +72,15 @@ pub(in crate::worker) struct Permutation {
     count: u64,
     mask: u64,
     shift: u32,
-    keys: [u64; ROUNDS],
-    factors: [u64; ROUNDS],
+    rounds: [MixingRound; ROUNDS],
+}
+
+/// What one round mixes with.
+#[derive(Debug, Clone, Copy)]
+struct MixingRound {
+    key: u64,
+    /// Odd.
+    factor: u64,
 }
 
 impl Permutation {
@@ -82,14 +89,9 @@ impl Permutation {
         // No object has 2^62 blocks; the range must leave room for its own end.
         let count = count.clamp(1, 1 << 62);
         let bits = u64::BITS - (count - 1).leading_zeros();
-        let mut draw = || [(); ROUNDS].map(|()| random.next_u64());
-        Self {
-            count,
-            mask: (1 << bits) - 1,
-            shift: bits.div_ceil(2).max(1),
-            keys: draw(),
-            factors: draw().map(|factor| factor | 1),
-        }
+        let keys = [(); ROUNDS].map(|()| random.next_u64());
+        let rounds = keys.map(|key| MixingRound { key, factor: random.next_u64() | 1 });
+        Self { count, mask: (1 << bits) - 1, shift: bits.div_ceil(2).max(1), rounds }
     }
 
     /// The value at `index`, which is below the count.
@@ -105,7 +107,8 @@ impl Permutation {
     #[inline]
     fn turn(&self, index: u64) -> u64 {
         let mut value = index;
-        for (key, factor) in self.keys.iter().zip(&self.factors) {
+        // Not two arrays in a `zip`: without link-time optimization that is two calls per evaluation.
+        for MixingRound { key, factor } in &self.rounds {
             value = value.wrapping_add(*key) & self.mask;
             value ^= value >> self.shift;
             value = value.wrapping_mul(*factor) & self.mask;
