@@ -226,7 +226,7 @@ fn a_server_that_is_killed_ends_the_run_with_what_was_whole() {
     let folder = tempfile::tempdir().unwrap();
     let mut served = Served::start(folder.path(), &[]);
     let words =
-        ["relay", "--server", &served.address, "--sweep", "both", "--sizes", "32", "--bytes", "256MiB"];
+        ["relay", "--server", &served.address, "--sweep", "both", "--sizes", "32", "--bytes", "64MiB"];
     let mut running =
         Running::start(folder.path(), &[&words[..], &["--trials", "50", "--out", "record"]].concat());
     // The line comes with the end of the trial: the next one, which lasts some seconds more, finds no server, or loses it.
