@@ -2,11 +2,13 @@
 
 use crate::units::Bytes;
 use crate::workload::Op;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a completion of an engine means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
     /// Nothing was done at all.
@@ -28,7 +30,8 @@ pub enum Completion {
 }
 
 /// What an engine can do with one target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Capabilities {
     /// The engine's name.
     pub engine: String,
@@ -54,7 +57,8 @@ pub struct Capabilities {
 }
 
 /// Whether something is supported, and if not, why.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(tag = "support", rename_all = "snake_case")]
 pub enum Support {
     /// It is.

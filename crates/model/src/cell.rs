@@ -6,13 +6,15 @@ use crate::segment::Segment;
 use crate::target::Target;
 use crate::units::{Bytes, Nanos};
 use crate::workload::{SyncPolicy, Workload};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// The name of a cell, unique in its plan, such as `path/read/4KiB/qd1/c1`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(transparent)]
 pub struct CellId(pub String);
 
@@ -23,7 +25,8 @@ impl fmt::Display for CellId {
 }
 
 /// Where the path is cut: which layers the cell's requests pass through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Cut {
     /// The load generator alone.
@@ -106,7 +109,8 @@ impl Cut {
 }
 
 /// The machine on which a cell's load runs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Site {
     /// The machine of the command.
@@ -117,7 +121,8 @@ pub enum Site {
 }
 
 /// When a trial stops: at the first of its bounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Stop {
     /// Load before the measured window; its completions are not counted.
     pub warm_up_ns: Nanos,
@@ -133,7 +138,8 @@ pub struct Stop {
 pub const TRIAL_OVERHEAD_NS: u64 = 150_000_000;
 
 /// The value of a factor at one point of a sweep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(untagged)]
 pub enum FactorValue {
     /// A quantity, in the base unit of its factor: bytes, seconds, requests.
@@ -152,7 +158,8 @@ impl fmt::Display for FactorValue {
 }
 
 /// One point of a sweep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Cell {
     /// Unique name.
     pub id: CellId,

@@ -1,11 +1,13 @@
 //! What is changed of a path to confirm or refute a verdict, and what came of it.
 
 use crate::segment::Segment;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One thing that is changed while all else stays as it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PathChange {
     /// The endpoint serves from memory in place of its disk.
@@ -51,7 +53,8 @@ impl PathChange {
 }
 
 /// Why a cell of the cut `changed-path` is measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ConfirmingChange {
     /// The cell of the path that is changed.
     pub path: String,
@@ -62,7 +65,8 @@ pub struct ConfirmingChange {
 }
 
 /// Whether a path moved as predicted when what is blamed was changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Confirmation {
     /// It did.

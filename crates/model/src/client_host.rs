@@ -1,11 +1,13 @@
 //! The hosts on which the clients of a load run, where the command names them.
 
 use crate::units::{Bytes, Nanos};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A host that clients run on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ClientHostFacts {
     /// Its name as the command gives it; the figures of its clients have the same.
     pub name: String,

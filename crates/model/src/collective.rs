@@ -7,6 +7,7 @@
 use crate::rank::RankFacts;
 use crate::units::{Bytes, BytesPerSec, Nanos};
 use crate::workload::Op;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,7 +16,8 @@ use std::collections::BTreeMap;
 pub const COLLECTIVE_SCHEMA: &str = "narrows.collective/1";
 
 /// What a suite measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct CollectiveRun {
     /// Always [`COLLECTIVE_SCHEMA`].
     pub schema: String,
@@ -40,7 +42,8 @@ pub struct CollectiveRun {
 }
 
 /// What so many ranks did with one layout.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct CollectivePoint {
     /// Ranks that took part: the first ones of the job.
     pub rank_count: u32,
@@ -54,7 +57,8 @@ pub struct CollectivePoint {
 }
 
 /// Calls of one kind, which every rank made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct CollectivePhase {
     /// Whether they write or read.
     pub op: Op,
@@ -76,7 +80,8 @@ pub struct CollectivePhase {
 }
 
 /// Where the writes of a phase were synced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseSync {
     /// Within the time of each write.
@@ -88,7 +93,8 @@ pub enum PhaseSync {
 }
 
 /// What one rank did in a phase.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RankPhase {
     /// The rank.
     pub rank: u32,

@@ -6,6 +6,7 @@ use crate::cell::Cut;
 use crate::counters::Role;
 use crate::segment::Segment;
 use crate::summary::{Doubt, Interval};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,8 @@ use serde::{Deserialize, Serialize};
 pub const COMPARISON_SCHEMA: &str = "narrows.comparison/1";
 
 /// Whether B is better than A.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// B is better: the difference is more than chance, and measured beyond the margin.
@@ -47,7 +49,8 @@ impl Verdict {
 }
 
 /// What is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FigureId {
     /// Bytes a second; more is better.
@@ -73,7 +76,8 @@ impl FigureId {
 }
 
 /// How it is known by how much a figure differs from run to run with nothing changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SpreadSource {
     /// From three runs or more of each side.
@@ -85,7 +89,8 @@ pub enum SpreadSource {
 }
 
 /// The variation of a figure from run to run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RunSpread {
     /// How it is known.
     pub source: SpreadSource,
@@ -94,7 +99,8 @@ pub struct RunSpread {
 }
 
 /// One figure of a cell on both sides.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ComparedFigure {
     /// What it is.
     pub id: FigureId,
@@ -128,7 +134,8 @@ pub struct ComparedFigure {
 }
 
 /// Something that is not the same in both.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Difference {
     /// What, for people.
     pub what: String,
@@ -139,7 +146,8 @@ pub struct Difference {
 }
 
 /// The runs of one side that a cell is compared from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct CellRuns {
     /// Runs that its figures are from.
     pub used_count: u64,
@@ -151,7 +159,8 @@ pub struct CellRuns {
 }
 
 /// A cell that both sides have.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ComparedCell {
     /// Its name in A.
     pub cell_a: String,
@@ -182,7 +191,8 @@ pub struct ComparedCell {
 }
 
 /// A cell that has no counterpart.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct UnpairedCell {
     /// Its name.
     pub cell: String,
@@ -191,7 +201,8 @@ pub struct UnpairedCell {
 }
 
 /// What limits one kind of load.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RegimeLimit {
     /// The load, as the diagnosis names it.
     pub regime: String,
@@ -200,7 +211,8 @@ pub struct RegimeLimit {
 }
 
 /// The diagnoses side by side.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct LimitsCompared {
     /// Whether both name the same segments for the same kinds of load.
     pub same: bool,
@@ -211,7 +223,8 @@ pub struct LimitsCompared {
 }
 
 /// A run that is compared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ComparedRun {
     /// Its record, as it was named.
     pub record: String,
@@ -234,7 +247,8 @@ pub struct ComparedRun {
 }
 
 /// One side of a comparison.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ComparedSide {
     /// The record, or the folder of records, as it was named.
     pub record: String,
@@ -243,7 +257,8 @@ pub struct ComparedSide {
 }
 
 /// How many cells of the path have which verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct VerdictCounts {
     /// Better in B.
     pub better_count: u64,
@@ -256,7 +271,8 @@ pub struct VerdictCounts {
 }
 
 /// Two sides side by side.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Comparison {
     /// Always [`COMPARISON_SCHEMA`].
     pub schema: String,

@@ -12,11 +12,13 @@ pub use merge::{CountedMachine, merge_samples};
 
 use crate::nfs_mount::NfsMountCounters;
 use crate::units::{Bytes, Nanos};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The part a machine or process plays in a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Issues the load.
@@ -40,9 +42,8 @@ impl Role {
 }
 
 /// Who read counters of a machine.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CounterOrigin {
     /// A program of ours on that machine.
@@ -53,7 +54,8 @@ pub enum CounterOrigin {
 }
 
 /// All counters of one role at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct CounterSample {
     /// Whose counters these are.
     pub role: Role,
@@ -136,7 +138,8 @@ impl CounterSample {
 }
 
 /// Time in which tasks could not go on for want of a resource (pressure stall information).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct PressureTimes {
     /// Time in which at least one task waited.
     pub some_ns: Nanos,
@@ -145,7 +148,8 @@ pub struct PressureTimes {
 }
 
 /// A process that serves a file system of the path, with its descendants.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct DaemonCounters {
     /// Its name as the kernel has it: at most 15 bytes, of any content.
     pub name: String,
@@ -160,7 +164,8 @@ pub struct DaemonCounters {
 /// Time of threads that the scheduler accounts for: on a CPU, and runnable but waiting for one.
 ///
 /// A thread whose control group has used up its quota waits too.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ThreadTimes {
     /// Time on a CPU, summed over threads, those that ended included.
     pub running_ns: Nanos,
@@ -174,7 +179,8 @@ pub struct ThreadTimes {
 
 /// CPU time of programs that are no part of the path. Threads of the kernel are not counted: what they do may be done
 /// for the path.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ForeignCpu {
     /// CPU time since the first reading, programs that ended meanwhile included.
     pub used_ns: Nanos,
@@ -190,7 +196,8 @@ pub struct ForeignCpu {
 }
 
 /// A program that is no part of the path, by its memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ForeignMemoryProgram {
     /// Its name as the kernel has it: at most 15 bytes, of any content.
     pub name: String,
@@ -201,7 +208,8 @@ pub struct ForeignMemoryProgram {
 }
 
 /// A program that is no part of the path and moved bytes to or from block devices.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ForeignDeviceProgram {
     /// Its name as the kernel has it: at most 15 bytes, of any content.
     pub name: String,
@@ -212,7 +220,8 @@ pub struct ForeignDeviceProgram {
 }
 
 /// A program that is no part of the path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ForeignProgram {
     /// Its name as the kernel has it: at most 15 bytes, of any content.
     pub name: String,
@@ -223,7 +232,8 @@ pub struct ForeignProgram {
 }
 
 /// Worker threads that take requests from a queue, summed over all of them since the program started.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct WorkerCounters {
     /// Requests that can be served at once now.
     pub worker_count: u32,
@@ -237,7 +247,8 @@ pub struct WorkerCounters {
 }
 
 /// CPU time of a whole machine since boot, by kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct HostCpu {
     /// CPUs online.
     pub online_cpus: u32,
@@ -273,7 +284,8 @@ impl HostCpu {
 }
 
 /// CPU time of processes, children that ended included.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ProcessCpu {
     /// User mode.
     pub user_ns: Nanos,
@@ -290,7 +302,8 @@ impl ProcessCpu {
 }
 
 /// CPU time of the threads that the kernel runs within processes for their rings (`io_uring`): part of [`ProcessCpu`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RingCpu {
     /// Threads that poll for submissions (`iou-sqp`), those that ended included.
     pub polling_thread_count: u32,
@@ -303,7 +316,8 @@ pub struct RingCpu {
 }
 
 /// CPU time and limits of a control group.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct CgroupCpu {
     /// The group's path below its hierarchy.
     pub path: String,
@@ -320,7 +334,8 @@ pub struct CgroupCpu {
 }
 
 /// Counters of one block device since boot, as in `/proc/diskstats`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct DiskCounters {
     /// Kernel name.
     pub name: String,
@@ -347,7 +362,8 @@ pub struct DiskCounters {
 }
 
 /// Counters of one network interface since boot, as in `/proc/net/dev`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct NicCounters {
     /// Kernel name.
     pub name: String,
@@ -366,7 +382,8 @@ pub struct NicCounters {
 }
 
 /// `TCP_INFO` of connections, summed over them unless said otherwise.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct TcpCounters {
     /// When they were read, on the clock of the load; the mean over connections, 0 where it is not known.
     #[serde(default)]
@@ -401,7 +418,8 @@ pub struct TcpCounters {
 }
 
 /// Memory of a machine at one moment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct MemoryCounters {
     /// Available for new use without swapping.
     pub available_bytes: Bytes,

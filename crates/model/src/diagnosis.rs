@@ -2,11 +2,13 @@
 
 use crate::change::Confirmation;
 use crate::segment::Segment;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How an entry of the limiting list relates to the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
     /// It alone limits.
@@ -18,7 +20,8 @@ pub enum Relation {
 }
 
 /// How grave a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Worth knowing.
@@ -30,7 +33,8 @@ pub enum Severity {
 }
 
 /// A number that a statement rests on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Evidence {
     /// The statement, with its numbers.
     pub text: String,
@@ -41,7 +45,8 @@ pub struct Evidence {
 }
 
 /// A segment that limits.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Limiting {
     /// The segment.
     pub segment: Segment,
@@ -65,7 +70,8 @@ pub struct Limiting {
 }
 
 /// A segment that does not limit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Exonerated {
     /// The segment.
     pub segment: Segment,
@@ -74,7 +80,8 @@ pub struct Exonerated {
 }
 
 /// A segment that was not measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct NotMeasured {
     /// The segment.
     pub segment: Segment,
@@ -85,7 +92,8 @@ pub struct NotMeasured {
 }
 
 /// What one rule found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Finding {
     /// The rule's code, for `narrows explain`.
     pub code: String,
@@ -100,7 +108,8 @@ pub struct Finding {
 }
 
 /// The verdict.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Diagnosis {
     /// One sentence that must come first, such as that client and server share the machine; `None` without one.
     pub preface: Option<String>,

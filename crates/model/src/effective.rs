@@ -3,11 +3,13 @@
 use crate::capabilities::Completion;
 use crate::units::Bytes;
 use crate::workload::{Access, Acknowledgement, RingFacts, SyncPolicy, is_false};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What was really granted to one worker.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Effective {
     /// The engine that serves the requests.
     pub engine: String,
@@ -35,7 +37,8 @@ pub struct Effective {
 }
 
 /// TCP facts of one connection, as granted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ConnectionFacts {
     /// Local address and port.
     pub local: String,

@@ -8,6 +8,7 @@ use crate::summary::Interval;
 use crate::target::Target;
 use crate::units::{Bytes, BytesPerSec};
 use crate::workload::Op;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,8 @@ use serde::{Deserialize, Serialize};
 pub const EXTRAPOLATION_SCHEMA: &str = "narrows.extrapolation/1";
 
 /// A change of one stage that is supposed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StageChange {
     /// So many times as many devices as were measured.
@@ -27,7 +29,8 @@ pub enum StageChange {
 }
 
 /// Rates of more clients than were measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Extrapolation {
     /// Always [`EXTRAPOLATION_SCHEMA`].
     pub schema: String,
@@ -45,7 +48,8 @@ pub struct Extrapolation {
 ///
 /// # Units
 /// Rates are in bytes a second, or in operations a second where the load moves no bytes; `unit` says which.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct LoadExtrapolation {
     /// The target.
     pub target: Target,
@@ -72,7 +76,8 @@ pub struct LoadExtrapolation {
 }
 
 /// How a rate is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ExtrapolationMethod {
     /// The level that the points past the knee have.
@@ -88,7 +93,8 @@ pub enum ExtrapolationMethod {
 }
 
 /// Why there are no rates.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ExtrapolationRefusal {
     /// Why.
     pub reason: String,
@@ -97,7 +103,8 @@ pub struct ExtrapolationRefusal {
 }
 
 /// What a stage sustains.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ExtrapolatedStage {
     /// The segment.
     pub segment: Segment,
@@ -110,7 +117,8 @@ pub struct ExtrapolatedStage {
 }
 
 /// The rate of some clients at some servers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ExtrapolatedRate {
     /// Clients.
     pub clients: u32,
@@ -129,7 +137,8 @@ pub struct ExtrapolatedRate {
 }
 
 /// The rate of writes once the memory that acknowledges them is full.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct FullMemoryRate {
     /// The rate of all clients.
     pub rate: f64,

@@ -3,11 +3,13 @@
 //! Not here: the value of a factor in one cell, which is the cell's.
 
 use crate::cell::FactorValue;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the numbers of a factor count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FactorUnit {
     /// Bytes.
@@ -26,7 +28,8 @@ pub enum FactorUnit {
 }
 
 /// One factor of a sweep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Factor {
     /// Its key in the study.
     pub name: String,

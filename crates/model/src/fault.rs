@@ -1,12 +1,14 @@
 //! Failures met while measuring, as data: counted, kept, shown.
 
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::workload::Op;
 
 /// How often one operation failed in one way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ErrorCount {
     /// The operation.
     pub op: Op,

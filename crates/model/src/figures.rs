@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: any statement of significance, for which such figures have too few runs.
 
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,8 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: &str = "narrows.figures/1";
 
 /// Figures of two sides, those of the same name in one row.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct FigureComparison {
     /// Always [`SCHEMA`].
     pub schema: String,
@@ -30,7 +32,8 @@ pub struct FigureComparison {
 }
 
 /// One side.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct FigureSide {
     /// As it was named.
     pub name: String,
@@ -45,7 +48,8 @@ pub struct FigureSide {
 }
 
 /// A figure that both sides have.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct FigureRow {
     /// Its name in A.
     pub a: String,

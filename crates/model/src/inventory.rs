@@ -5,12 +5,14 @@
 use crate::client_host::ClientHostFacts;
 use crate::rank::RankFacts;
 use crate::units::{Bytes, BytesPerSec, Nanos};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a machine is, and the path to one folder on it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Inventory {
     /// The machine.
     pub host: HostFacts,
@@ -94,7 +96,8 @@ impl Inventory {
 }
 
 /// What a machine is. A fact that could not be read is `None` and listed in [`Inventory::unknown`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct HostFacts {
     /// Host name.
     pub hostname: String,
@@ -140,7 +143,8 @@ impl HostFacts {
 }
 
 /// A network interface.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct NicFacts {
     /// Kernel name.
     pub name: String,
@@ -155,7 +159,8 @@ pub struct NicFacts {
 }
 
 /// What kind of path leads to a folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PathKind {
     /// A file system on a local block device.
@@ -177,7 +182,8 @@ pub enum PathKind {
 }
 
 /// The path to one folder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct PathFacts {
     /// The folder, file or block device, resolved.
     pub path: String,
@@ -198,7 +204,8 @@ pub struct PathFacts {
 }
 
 /// A mount, as in `/proc/self/mountinfo`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct MountFacts {
     /// Where it is mounted.
     pub mount_point: String,
@@ -223,7 +230,8 @@ impl MountFacts {
 }
 
 /// An NFS mount.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct NfsFacts {
     /// Server as in the mount's source.
     pub server: String,
@@ -246,7 +254,8 @@ pub struct NfsFacts {
 }
 
 /// A block device.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct DeviceFacts {
     /// Kernel name.
     pub name: String,
@@ -281,7 +290,8 @@ pub struct DeviceFacts {
 }
 
 /// The limits of a block device's queue, as `/sys/block/NAME/queue` reports them; `None` where it does not.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct QueueLimits {
     /// Largest request that the kernel sends; larger ones are split.
     pub request_bytes_max: Option<Bytes>,
@@ -304,7 +314,8 @@ pub struct QueueLimits {
 }
 
 /// What a device reports of its own health (SMART of a disk, the health log of an NVM drive), as `smartctl` reads it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct DeviceHealth {
     /// Its own overall verdict: whether it expects no failure.
     pub passed: Option<bool>,
@@ -323,7 +334,8 @@ pub struct DeviceHealth {
 }
 
 /// A kind of block device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceKind {
     /// A whole disk.

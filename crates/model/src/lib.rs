@@ -22,7 +22,6 @@ pub mod extrapolation;
 pub mod factor;
 pub mod fault;
 pub mod figures;
-pub mod histogram;
 pub mod inventory;
 pub mod json;
 pub mod located;
@@ -36,6 +35,7 @@ pub mod rank;
 pub mod relay;
 pub mod repeat;
 pub mod rpc;
+#[cfg(feature = "schemas")]
 pub mod schema;
 pub mod segment;
 pub mod server;
@@ -57,9 +57,9 @@ pub use diagnosis::{Diagnosis, Exonerated, Finding, Limiting, NotMeasured, Relat
 pub use effective::Effective;
 pub use engine::EngineId;
 pub use event::Event;
-pub use histogram::Histogram;
 pub use inventory::Inventory;
 pub use json::Json;
+pub use narrows_histogram::Histogram;
 pub use noise::Noise;
 pub use observation::{Observation, Observations};
 pub use plan::Plan;

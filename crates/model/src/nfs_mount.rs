@@ -3,11 +3,13 @@
 //! Source: `/proc/self/mountstats`, which `nfsiostat` and `mountstats` read.
 
 use crate::units::{Bytes, Nanos};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Calls of one procedure of a mount.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct MountProcedure {
     /// Its name as the kernel writes it, such as `READ`.
     pub procedure: String,
@@ -32,7 +34,8 @@ pub struct MountProcedure {
 }
 
 /// What the kernel's NFS client counts of one mount.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct NfsMountCounters {
     /// Where it is mounted.
     pub mount_point: String,

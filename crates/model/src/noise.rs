@@ -4,6 +4,7 @@
 //! Not here: how it is computed, which is `analysis`'.
 
 use crate::comparison::{CellRuns, ComparedSide, FigureId};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,8 @@ use serde::{Deserialize, Serialize};
 pub const NOISE_SCHEMA: &str = "narrows.noise/1";
 
 /// The smallest difference that a number of runs a side shows.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct SmallestDifference {
     /// Runs of each side.
     pub run_count: u32,
@@ -20,7 +22,8 @@ pub struct SmallestDifference {
 }
 
 /// The runs that a difference needs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RunsNeeded {
     /// The difference, over the figure.
     pub difference_ratio: f64,
@@ -29,7 +32,8 @@ pub struct RunsNeeded {
 }
 
 /// The noise of the rate of one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct LoadNoise {
     /// Its cell.
     pub cell: String,
@@ -52,7 +56,8 @@ pub struct LoadNoise {
 }
 
 /// How much runs of one path differ.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Noise {
     /// Always [`NOISE_SCHEMA`].
     pub schema: String,

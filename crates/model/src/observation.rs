@@ -11,6 +11,7 @@ use crate::cell::FactorValue;
 use crate::counters::Role;
 use crate::segment::Segment;
 use crate::units::{Bytes, BytesPerSec, OpsPerSec};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,7 +20,8 @@ use std::collections::BTreeMap;
 pub const SCHEMA: &str = "narrows.observations/1";
 
 /// The contents of one observation file.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Observations {
     /// What was measured, in one line.
     pub title: String,
@@ -36,7 +38,8 @@ pub struct Observations {
 }
 
 /// The highest rate that a segment sustains, or the shortest time that it takes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Capacity {
     /// Bytes a second at most.
@@ -48,7 +51,8 @@ pub enum Capacity {
 }
 
 /// What a ceiling's value applies to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// Each client.
@@ -86,7 +90,8 @@ impl Scope {
 }
 
 /// What a ceiling rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CeilingBasis {
     /// A data sheet or a link's speed: nothing passes it.
@@ -97,7 +102,8 @@ pub enum CeilingBasis {
 }
 
 /// The most that a segment can sustain.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Ceiling {
     /// The segment.
     pub segment: Segment,
@@ -116,7 +122,8 @@ pub struct Ceiling {
 }
 
 /// What the clients did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ObservedOp {
     /// Data were read.
@@ -160,7 +167,8 @@ impl ObservedOp {
 }
 
 /// How a figure is to be taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Quality {
     /// Not changed.
@@ -192,7 +200,8 @@ impl Quality {
 }
 
 /// Bytes counted at several places in the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ObservedBytes {
     /// Bytes that the application moved.
     pub application: Option<Bytes>,
@@ -203,7 +212,8 @@ pub struct ObservedBytes {
 }
 
 /// One measurement: a load, what it was given, and what was counted meanwhile. What is not known is `None` or empty.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Observation {
     /// Unique name.
     pub id: String,
@@ -291,7 +301,8 @@ pub struct Observation {
 }
 
 /// Arithmetic that the source prints, recomputed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Claim {
     /// As the source prints it.
     pub text: String,

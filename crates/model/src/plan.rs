@@ -6,13 +6,15 @@ use crate::relay::RelayPlan;
 use crate::segment::Segment;
 use crate::target::Target;
 use crate::units::{Bytes, Nanos, round_to_u64};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Who talks to whom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Topology {
     /// One machine, no server.
@@ -28,7 +30,8 @@ pub enum Topology {
 }
 
 /// A cell that is not run, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct SkippedCell {
     /// The cell.
     pub cell: CellId,
@@ -37,7 +40,8 @@ pub struct SkippedCell {
 }
 
 /// The load that a plan puts on, stated before it starts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct LoadStatement {
     /// Time that all cells take, preparation excluded.
     pub planned_ns: Nanos,
@@ -60,7 +64,8 @@ pub struct LoadStatement {
 }
 
 /// A study expanded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Plan {
     /// Schema of the plan, `narrows.plan/1`.
     pub schema: String,
@@ -97,7 +102,8 @@ pub struct Plan {
 }
 
 /// The classic benchmark that a plan comes from. Its cells have the factors [`SUITE_TEST`] and [`SUITE_PHASE`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct SuiteSource {
     /// Its name, as on the command line.
     pub name: String,
@@ -147,7 +153,8 @@ pub const SUITE_TEST: &str = "test";
 pub const SUITE_PHASE: &str = "phase";
 
 /// A study file as it was read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct StudySource {
     /// Its name, as it was given.
     pub name: String,

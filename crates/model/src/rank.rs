@@ -1,11 +1,13 @@
 //! Where the ranks of an MPI job run.
 
 use crate::units::{Bytes, Nanos};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One rank of the job whose clients put the load on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RankFacts {
     /// Its number, from 0.
     pub rank: u32,

@@ -6,6 +6,7 @@
 use crate::cell::CellId;
 use crate::counters::Role;
 use crate::units::{Bytes, Nanos};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -34,7 +35,8 @@ pub const TOTAL_BYTES_MAX: Bytes = Bytes(1 << 49);
 pub const SOCKET_BUFFER_BYTES_MAX: Bytes = Bytes((1 << 30) - 1);
 
 /// Whose buffers a sweep shrinks, and whether a proxy is between client and server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub enum RelaySweep {
     /// Two nodes, the client's.
     #[serde(rename = "client")]
@@ -139,7 +141,8 @@ impl RelaySweep {
 }
 
 /// One buffer size a role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RelayBuffers {
     /// What the client writes at once.
     pub client: Bytes,
@@ -150,7 +153,8 @@ pub struct RelayBuffers {
 }
 
 /// What the roles are joined by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RelayTransport {
     /// TCP sockets.
@@ -160,7 +164,8 @@ pub enum RelayTransport {
 }
 
 /// How a proxy moves bytes from one socket to the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ForwardMode {
     /// Read into a buffer, write it out: as published.
@@ -172,7 +177,8 @@ pub enum ForwardMode {
 }
 
 /// How the sockets of a relay are set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RelaySockets {
     /// What joins the roles.
     pub transport: RelayTransport,
@@ -189,7 +195,8 @@ pub struct RelaySockets {
 }
 
 /// One point of a sweep.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RelayCell {
     /// Its id, `relay/SWEEP/SIZE`.
     pub id: CellId,
@@ -204,7 +211,8 @@ pub struct RelayCell {
 }
 
 /// The experiment: what every point has in common, and the points in the order in which they run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RelayPlan {
     /// Bytes that one trial moves.
     pub total: Bytes,
@@ -219,11 +227,12 @@ pub struct RelayPlan {
 }
 
 /// How often a system call returned each number of bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct CallSizes {
     /// Return value in bytes, above zero, and how many calls returned it.
     #[serde(deserialize_with = "numbered")]
-    #[schemars(with = "BTreeMap<u64, u64>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "BTreeMap<u64, u64>"))]
     pub by_bytes: BTreeMap<u64, u64>,
 }
 
@@ -252,7 +261,8 @@ impl CallSizes {
 
 /// What TCP did for one role in the direction of the stream, from its first byte on: what the socket that it writes to
 /// sent, and what the socket that it reads from received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RelaySegments {
     /// Segments with data that were sent.
     pub data_out_count: u64,
@@ -263,7 +273,8 @@ pub struct RelaySegments {
 }
 
 /// The machine on which a role was played: its CPUs alone.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RelayMachine {
     /// Boot id: equal ids are one machine; `None` where the kernel does not report it.
     pub boot_id: Option<String>,
@@ -272,7 +283,8 @@ pub struct RelayMachine {
 }
 
 /// What one role did in one trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RelayRoleOutput {
     /// Which.
     pub role: Role,
@@ -300,7 +312,8 @@ pub struct RelayRoleOutput {
 }
 
 /// One repetition of one point.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RelayTrial {
     /// The point.
     pub cell: CellId,

@@ -2,11 +2,13 @@
 
 use crate::units::{Bytes, Nanos};
 use crate::workload::is_false;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Calls of one procedure.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ProcedureCounters {
     /// Its name, such as `READ`.
     pub procedure: String,
@@ -27,7 +29,8 @@ pub struct ProcedureCounters {
 }
 
 /// One phase of calls, such as the making of a connection or the wait for the first byte of a reply.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct PhaseCounters {
     /// Its name, such as `connect`.
     pub phase: String,
@@ -41,7 +44,8 @@ pub struct PhaseCounters {
 }
 
 /// What happened to remote procedure calls beyond their replies.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RpcEvents {
     /// Connections that ended and were made again.
     pub reconnect_count: u64,
@@ -70,7 +74,8 @@ pub struct RpcEvents {
 }
 
 /// Long replies by the rate at which their bytes arrived, from the first to the last.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ArrivalCount {
     /// The rate, to a tenth.
     pub rate_bytes_per_s: u64,
@@ -79,7 +84,8 @@ pub struct ArrivalCount {
 }
 
 /// What remote procedure calls did.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RpcCounters {
     /// Procedures that were called, each once.
     pub procedures: Vec<ProcedureCounters>,

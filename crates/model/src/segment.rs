@@ -2,6 +2,7 @@
 //!
 //! A static registry; what distinguishes neighbours is in `analysis`.
 
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,7 +10,8 @@ use std::fmt;
 macro_rules! segments {
     ($($variant:ident, $id:literal, $parent:expr, $title:literal;)*) => {
         /// One stage of a storage path that can limit it.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schemas", derive(JsonSchema))]
         pub enum Segment {
             $(
                 #[doc = $title]

@@ -1,11 +1,13 @@
 //! What an endpoint reports about itself and how its clock relates to the client's.
 
 use crate::units::{Bytes, Nanos};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What an endpoint reports about itself after the hello.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ServerFacts {
     /// Address and port as the client reached it.
     pub address: String,

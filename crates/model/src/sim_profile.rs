@@ -3,11 +3,13 @@
 //! Data only; the simulator is in `sim`.
 
 use crate::units::{Bytes, BytesPerSec, Nanos, OpsPerSec};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A queueing station: a fixed cost an operation, a rate for its bytes, and how many it serves at once.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct StationLaw {
     /// Time an operation takes whatever its size.
@@ -43,7 +45,8 @@ impl Default for StationLaw {
 }
 
 /// A network between client and server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NetworkLaw {
     /// Round-trip time without load.
@@ -61,7 +64,8 @@ pub struct NetworkLaw {
 }
 
 /// Where reads are served without reaching the device.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct CacheLaw {
     /// Share of buffered reads served by the client's cache.
@@ -77,7 +81,8 @@ impl Default for CacheLaw {
 }
 
 /// A fault injected into a simulated path.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(tag = "fault", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Fault {
     /// Every so many operations one fails with this error.
@@ -102,7 +107,8 @@ pub enum Fault {
 }
 
 /// A declared machine: a client, perhaps a network and a server, and a device.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SimProfile {
     /// Name for people.

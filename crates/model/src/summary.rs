@@ -45,6 +45,7 @@ use crate::target::Target;
 use crate::units::{Bytes, BytesPerSec, Nanos, OpsPerSec, ratio};
 use crate::verification::Verification;
 use crate::workload::{Op, Workload};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -53,7 +54,8 @@ use std::collections::BTreeMap;
 pub const SUMMARY_SCHEMA: &str = "narrows.summary/1";
 
 /// A point estimate's interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -77,7 +79,8 @@ impl Interval {
 }
 
 /// A machine that took part.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct HostSummary {
     /// Roles it played.
     pub roles: Vec<Role>,
@@ -88,7 +91,8 @@ pub struct HostSummary {
 }
 
 /// The metrics of a server on which nothing of ours runs, as they were read around the trials of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ServerMetricsSummary {
     /// Where they are.
     pub url: String,
@@ -101,7 +105,8 @@ pub struct ServerMetricsSummary {
 }
 
 /// What the load generator can do compared with what it was asked for.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct GeneratorSummary {
     /// Smallest ratio of the generator's ceiling to the rate measured with the same settings.
     pub headroom_ratio: Option<f64>,
@@ -110,7 +115,8 @@ pub struct GeneratorSummary {
 }
 
 /// Elapsed time, to the first and the last worker's end.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Elapsed {
     /// Seconds to the first end.
     pub first_done: f64,
@@ -119,7 +125,8 @@ pub struct Elapsed {
 }
 
 /// Rates of one repetition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct TrialSummary {
     /// Seconds to the last end.
     pub elapsed_s: f64,
@@ -133,7 +140,8 @@ pub struct TrialSummary {
 }
 
 /// Quantiles of a latency, of the operations that completed; see [`InFlight::at_end`] for those that did not.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct LatencySummary {
     /// Median.
     pub p50: Option<u64>,
@@ -150,7 +158,8 @@ pub struct LatencySummary {
 }
 
 /// A figure that is not a rate of bytes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Metric {
     /// Id in the registry of metrics.
     pub id: String,
@@ -163,7 +172,8 @@ pub struct Metric {
 }
 
 /// How often reads or writes returned one size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct IoSizeCount {
     /// The size returned.
     pub io_bytes: Bytes,
@@ -172,7 +182,8 @@ pub struct IoSizeCount {
 }
 
 /// What one client did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ClientSummary {
     /// The client process, from 0.
     pub client_index: u32,
@@ -191,7 +202,8 @@ pub struct ClientSummary {
 }
 
 /// Bytes seen at three places in one interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ByteTriangle {
     /// Moved by the application, in the direction of the cell's operation.
     pub application: Bytes,
@@ -202,7 +214,8 @@ pub struct ByteTriangle {
 }
 
 /// One cell's result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct CellSummary {
     /// Name of the cell.
     pub id: String,
@@ -349,7 +362,8 @@ pub struct CellSummary {
 }
 
 /// What the segments predict for the path.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Prediction {
     /// Rate composed from the segments, at the cell with the highest rate.
     pub composed_bytes_per_s: Option<BytesPerSec>,
@@ -360,7 +374,8 @@ pub struct Prediction {
 }
 
 /// What the segments predict for one cell of the path.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct CellPrediction {
     /// The cell.
     pub cell: String,
@@ -375,7 +390,8 @@ pub struct CellPrediction {
 }
 
 /// The study that a run was made from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct StudySummary {
     /// Its file, as it was named.
     pub name: String,
@@ -386,7 +402,8 @@ pub struct StudySummary {
 }
 
 /// The summary of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Summary {
     /// Schema, `narrows.summary/1`.
     pub schema: String,

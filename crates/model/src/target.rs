@@ -4,6 +4,7 @@
 
 use crate::engine::EngineId;
 use crate::printable::breaks_line;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -26,7 +27,8 @@ pub use stripe::Stripe;
 pub use via::Via;
 
 /// The layer of an endpoint at which a path is cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
     /// Bytes are received and dropped.
@@ -355,6 +357,7 @@ impl<'de> Deserialize<'de> for Target {
     }
 }
 
+#[cfg(feature = "schemas")]
 impl JsonSchema for Target {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Target".into()

@@ -1,19 +1,21 @@
 //! What one repetition of a cell gave: totals, histograms and the counters around it.
 
+use crate::Histogram;
 use crate::cell::CellId;
 use crate::counters::CounterSample;
 use crate::effective::Effective;
 use crate::fault::ErrorCount;
-use crate::histogram::Histogram;
 use crate::rpc::RpcCounters;
 use crate::units::{Bytes, Nanos};
 use crate::verification::Verification;
 use crate::workload::Op;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a worker did in one interval of a trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct IntervalSample {
     /// The cell.
     pub cell: CellId,
@@ -40,7 +42,8 @@ pub struct IntervalSample {
 }
 
 /// What one client process did in the measured window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ClientTotals {
     /// The client process, from 0.
     pub client_index: u32,
@@ -75,7 +78,8 @@ impl ClientTotals {
 }
 
 /// Counters of one role around the measured window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct CounterPair {
     /// At the window's start.
     pub before: CounterSample,
@@ -84,7 +88,8 @@ pub struct CounterPair {
 }
 
 /// What the requests of one kind did in the measured window, in a workload that mixes several.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct OpTotals {
     /// The operation.
     pub op: Op,
@@ -145,7 +150,8 @@ impl OpCounts {
 ///
 /// Times are accounted by arrival: of the requests whose scheduled start is in the window, whenever they complete. So a
 /// stall at the window's end shows as one in its middle does. Counts and rates are of what completes in the window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct OpenLoopTotals {
     /// Requests whose scheduled start is in the window.
     pub scheduled_count: u64,
@@ -219,7 +225,8 @@ impl OpenLoopCounts {
 ///
 /// A window ends at its time, with the last completion of a count, or with a stop. In an open loop they are those that
 /// were still in flight when the time for its backlog was over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct InFlightAtEnd {
     /// How many.
     pub count: u64,
@@ -239,7 +246,8 @@ impl InFlightAtEnd {
 }
 
 /// What one repetition of a cell gave.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct TrialOutput {
     /// The cell.
     pub cell: CellId,

@@ -2,6 +2,7 @@
 //!
 //! Not here: rendering for people, which is `report`'s, and parsing of what people type, which is [`crate::size`].
 
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,8 @@ pub const NANOS_PER_SEC: u64 = 1_000_000_000;
 macro_rules! integer_unit {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schemas", derive(JsonSchema))]
         #[serde(transparent)]
         pub struct $name(pub u64);
 
@@ -40,7 +42,8 @@ macro_rules! integer_unit {
 macro_rules! float_unit {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schemas", derive(JsonSchema))]
         #[serde(transparent)]
         pub struct $name(pub f64);
     };

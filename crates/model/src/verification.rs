@@ -3,6 +3,7 @@
 //! Not here: the layout of a block and how it is checked, which are in `run`.
 
 use crate::units::{Bytes, Nanos};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -18,7 +19,8 @@ pub const MISMATCHES_KEPT: usize = 8;
 pub const DATA_MISMATCH: &str = "DATA_MISMATCH";
 
 /// What a unit says of itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct UnitLabel {
     /// Seed of the trial's data.
     pub seed: u64,
@@ -43,7 +45,8 @@ impl fmt::Display for UnitLabel {
 }
 
 /// What is in the place of what was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MismatchKind {
     /// Nothing but zeros.
@@ -85,7 +88,8 @@ impl MismatchKind {
 }
 
 /// Neighbouring bytes that are not what was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Mismatch {
     /// The client that read them, from 0.
     pub client_index: u32,
@@ -140,7 +144,8 @@ impl fmt::Display for Mismatch {
 }
 
 /// What the check of a trial's data found.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Verification {
     /// Bytes of reads that were checked while the load ran, warm-up and drain included.
     pub checked_bytes: Bytes,

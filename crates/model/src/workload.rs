@@ -5,6 +5,7 @@
 use crate::engine::mpiio::{MpiioFile, MpiioOptions};
 use crate::engine::{EngineId, EngineOptions};
 use crate::units::{Bytes, Nanos};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -37,7 +38,8 @@ pub use tree::{FolderTree, TREE_DEPTH_MAX, TREE_FOLDERS_MAX};
 pub use weights::{MEMBER_WEIGHTS_MAX, MemberWeights};
 
 /// One kind of request an engine can be asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
     /// Read a block at an offset.
@@ -122,7 +124,8 @@ impl fmt::Display for Op {
 }
 
 /// Whether the operating system's page cache is between the requests and the file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
     /// Through the page cache.
@@ -133,7 +136,8 @@ pub enum Access {
 }
 
 /// What is done about caches before a trial that reads, or that writes over what an earlier load left.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CacheState {
     /// Nothing: what is cached is cached.
@@ -152,7 +156,8 @@ pub enum CacheState {
 }
 
 /// How much of an object is written before cells visit it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Prefill {
     /// As much as a short time lets: on a slow path objects are smaller.
@@ -168,7 +173,8 @@ pub enum Prefill {
 }
 
 /// When written data must be durable.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SyncPolicy {
     /// Never asked for.
@@ -186,7 +192,8 @@ pub enum SyncPolicy {
 }
 
 /// When an endpoint acknowledges a write.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Acknowledgement {
     /// As soon as the data has arrived at the server.
@@ -197,7 +204,8 @@ pub enum Acknowledgement {
 }
 
 /// A load, complete enough to be repeated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Workload {
     /// The engine that issues the requests; `None` is the one that serves the target by default.
     #[serde(default)]

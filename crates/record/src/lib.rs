@@ -29,6 +29,7 @@ mod locate;
 mod manifest;
 mod observations;
 mod reader;
+#[cfg(feature = "schemas")]
 pub mod schemas;
 mod staging;
 mod timeline;

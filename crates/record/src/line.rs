@@ -5,6 +5,7 @@
 use crate::damage::DamageKind;
 use narrows_model::printable::lines;
 use narrows_model::{Event, Json};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -12,7 +13,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// One line of a record, as its schema is published.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RecordLine {
     /// Position in its file, from 0, without gaps.
     pub seq: u64,

@@ -2,6 +2,7 @@
 
 use crate::error::{ErrorKind, RecordError};
 use narrows_model::event::EndReason;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -10,7 +11,8 @@ use std::path::Path;
 pub const RECORD_SCHEMA: &str = "narrows.record/1";
 
 /// What ran, and how it ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Manifest {
     /// Schema of the record, `narrows.record/1`.
     pub schema: String,
@@ -32,7 +34,8 @@ pub struct Manifest {
 }
 
 /// Lines in the files of a record whose run has ended: fewer are damage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct LineCounts {
     /// In `events.jsonl`.
     pub events: u64,

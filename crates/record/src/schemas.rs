@@ -38,7 +38,8 @@ mod tests {
         for published in published() {
             let path = folder().join(format!("{}.json", published.name));
             let there = std::fs::read_to_string(&path).unwrap_or_default();
-            let again = "write it again with: cargo run -p narrows-record --example write_schemas";
+            let again =
+                "write it again with: cargo run -p narrows-record --features schemas --example write_schemas";
             assert!(
                 there == text(&published).unwrap(),
                 "{} is not that of the types; {again}",

@@ -44,7 +44,15 @@ const LINTS: CheckStep = CheckStep {
 
 const DOCUMENTATION: CheckStep = CheckStep {
     name: "doc",
-    arguments: &["doc", "--workspace", "--no-deps", "--locked", "--quiet"],
+    // Features that tests alone have are not switched on by this command.
+    arguments: &[
+        "doc",
+        "--workspace",
+        "--no-deps",
+        "--locked",
+        "--quiet",
+        "--features=narrows-record/schemas",
+    ],
     lints: &[],
     compiles: true,
     environment: &[("RUSTDOCFLAGS", "-D warnings")],

@@ -18,6 +18,8 @@ use crate::{TaskOutcome, output};
 
 /// Most bytes of the binary: it is copied to storage servers over whatever leads there.
 const SIZE_BYTES_MAX: u64 = 12 << 20;
+/// The profile of the build: that of a release, in the fewest bytes.
+const PROFILE: &str = "small";
 /// Time of the check that tries it, in seconds.
 const CHECK_SECONDS: &str = "10";
 
@@ -96,18 +98,17 @@ fn library_folder(triple: &str) -> anyhow::Result<PathBuf> {
     Ok(PathBuf::from(String::from_utf8_lossy(&asked.stdout).trim()))
 }
 
-/// The binary of the release profile, without names of functions, which nobody reads on a storage server.
+/// The binary, without names of functions, which nobody reads on a storage server.
 fn build(workspace: &Workspace, target: &DistTarget) -> anyhow::Result<PathBuf> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command
-        .args(["build", "--release", "--locked", "--package", "narrows", "--target", &target.triple])
-        .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
+        .args(["build", "--profile", PROFILE, "--locked", "--package", "narrows", "--target", &target.triple])
         .env("RUSTFLAGS", target.rustflags)
         .current_dir(&workspace.root);
     let status = command.status().context("could not start cargo")?;
     ensure!(status.success(), "the build failed; see the messages above");
     let folder = workspace.metadata.target_directory.clone().into_std_path_buf();
-    Ok(folder.join(&target.triple).join("release/narrows"))
+    Ok(folder.join(&target.triple).join(PROFILE).join("narrows"))
 }
 
 /// Runs it as somebody would who copied it: its version, and a short check of an empty folder.

@@ -10,7 +10,7 @@ use anyhow::Context;
 use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 use serde_json::{Value, json};
 
-use crate::workspace::Workspace;
+use crate::workspace::{BuiltPackages, Workspace, built_packages};
 use crate::{TaskOutcome, output};
 
 /// The package whose program a release is.
@@ -23,7 +23,8 @@ const PROGRAM: &str = "narrows";
 pub(crate) fn run(file: Option<&str>) -> anyhow::Result<TaskOutcome> {
     let workspace = Workspace::load()?;
     let lock = std::fs::read_to_string(workspace.root.join("Cargo.lock")).context("read Cargo.lock")?;
-    let document = document(&workspace.metadata, &checksums(&lock))?;
+    let built = built_packages(&workspace.root, PROGRAM)?;
+    let document = document(&workspace.metadata, &built, &checksums(&lock))?;
     let text = format!("{document:#}\n");
     match file {
         None => output::line(text.trim_end()),
@@ -36,16 +37,20 @@ pub(crate) fn run(file: Option<&str>) -> anyhow::Result<TaskOutcome> {
 ///
 /// # Source
 /// `CycloneDX` 1.5, JSON; package URLs of type `cargo`.
-fn document(metadata: &Metadata, checksums: &BTreeMap<(String, String), String>) -> anyhow::Result<Value> {
+fn document(
+    metadata: &Metadata,
+    built: &BuiltPackages,
+    checksums: &BTreeMap<(String, String), String>,
+) -> anyhow::Result<Value> {
     let edges = edges(metadata)?;
     let root = metadata
         .workspace_packages()
         .into_iter()
         .find(|package| package.name.as_str() == PROGRAM)
         .context("the workspace has no package narrows")?;
-    let parts = reached(&root.id, &edges);
-    let packages: Vec<&Package> =
-        metadata.packages.iter().filter(|package| parts.contains(&package.id)).collect();
+    let is_part =
+        |package: &&Package| built.contains(&(package.name.to_string(), package.version.to_string()));
+    let packages: Vec<&Package> = metadata.packages.iter().filter(is_part).collect();
     let mut components: Vec<Value> = packages
         .iter()
         .filter(|package| package.id != root.id)
@@ -83,18 +88,6 @@ fn edges(metadata: &Metadata) -> anyhow::Result<BTreeMap<PackageId, Vec<PackageI
         node.deps.iter().filter(is_built).map(|dependency| dependency.pkg.clone()).collect()
     };
     Ok(graph.nodes.iter().map(|node| (node.id.clone(), on(node))).collect())
-}
-
-fn reached(root: &PackageId, edges: &BTreeMap<PackageId, Vec<PackageId>>) -> BTreeSet<PackageId> {
-    let mut reached = BTreeSet::new();
-    let mut open = vec![root.clone()];
-    // Bounded: each package is expanded once.
-    while let Some(id) = open.pop() {
-        if reached.insert(id.clone()) {
-            open.extend(edges.get(&id).into_iter().flatten().cloned());
-        }
-    }
-    reached
 }
 
 fn component(package: &Package, kind: &str, checksums: &BTreeMap<(String, String), String>) -> Value {
@@ -139,7 +132,8 @@ mod tests {
     fn every_part_of_the_program_is_listed_with_its_licence_and_its_checksum_and_tests_are_not() {
         let workspace = Workspace::load().unwrap();
         let lock = std::fs::read_to_string(workspace.root.join("Cargo.lock")).unwrap();
-        let document = document(&workspace.metadata, &checksums(&lock)).unwrap();
+        let built = built_packages(&workspace.root, PROGRAM).unwrap();
+        let document = document(&workspace.metadata, &built, &checksums(&lock)).unwrap();
         let parts = document["components"].as_array().unwrap();
         let named = |name: &str| parts.iter().find(|part| part["name"] == name);
         for name in ["libc", "io-uring", "rustix", "serde"] {
@@ -148,7 +142,7 @@ mod tests {
             assert!(part["licenses"][0]["expression"].as_str().unwrap().contains("MIT"), "{part}");
         }
         assert!(named("narrows-sys").is_some());
-        for name in ["assert_cmd", "insta", "proptest", "narrows-lab", "xtask"] {
+        for name in ["assert_cmd", "insta", "proptest", "narrows-lab", "xtask", "schemars"] {
             assert!(named(name).is_none(), "{name} is no part of the program");
         }
         assert!(parts.iter().all(|part| !part["licenses"].is_null()), "a part has no licence");
@@ -159,7 +153,8 @@ mod tests {
     fn the_same_sources_give_the_same_document() {
         let workspace = Workspace::load().unwrap();
         let sums = BTreeMap::new();
-        let once = document(&workspace.metadata, &sums).unwrap().to_string();
-        assert_eq!(once, document(&workspace.metadata, &sums).unwrap().to_string());
+        let built = built_packages(&workspace.root, PROGRAM).unwrap();
+        let once = document(&workspace.metadata, &built, &sums).unwrap().to_string();
+        assert_eq!(once, document(&workspace.metadata, &built, &sums).unwrap().to_string());
     }
 }

@@ -3,6 +3,7 @@
 //! No rule is evaluated here. Cargo is asked with `--locked`, so that a check never changes `Cargo.lock`, and for this
 //! host only, so that no package of another operating system is downloaded or counted.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,6 +58,33 @@ pub(crate) fn files(root: &Path) -> anyhow::Result<Vec<String>> {
     Ok(files)
 }
 
+/// Name and version of each package of a build.
+pub(crate) type BuiltPackages = BTreeSet<(String, String)>;
+
+/// Every package that building `package` compiles for this host, its own included.
+///
+/// Not from `cargo metadata`, which unites the features of all members with those that tests alone have.
+///
+/// # Errors
+/// `cargo tree` fails, or prints a line without a name and a version.
+pub(crate) fn built_packages(root: &Path, package: &str) -> anyhow::Result<BuiltPackages> {
+    let words = ["tree", "--locked", "--package", package, "--edges", "normal,build", "--prefix", "none"];
+    let tree =
+        cargo(root, &words).args(["--format", "{p}"]).output().context("could not start cargo tree")?;
+    if !tree.status.success() {
+        bail!("cargo tree failed: {}", String::from_utf8_lossy(&tree.stderr).trim());
+    }
+    String::from_utf8_lossy(&tree.stdout).lines().map(built_package).collect()
+}
+
+/// A line of `cargo tree`: `serde v1.0.0 (proc-macro)`.
+fn built_package(line: &str) -> anyhow::Result<(String, String)> {
+    let mut words = line.split(' ');
+    let named = words.next().zip(words.next().and_then(|version| version.strip_prefix('v')));
+    let (name, version) = named.with_context(|| format!("cargo tree printed no package: {line:?}"))?;
+    Ok((name.to_owned(), version.to_owned()))
+}
+
 /// A command line of the cargo that runs this chore, in `root`.
 pub(crate) fn cargo<S: AsRef<OsStr>>(root: &Path, arguments: &[S]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
@@ -84,7 +112,7 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    use super::files;
+    use super::{built_package, built_packages, files};
 
     fn git(root: &Path, arguments: &[&str]) {
         let status = Command::new("git").args(arguments).current_dir(root).status().expect("git starts");
@@ -104,6 +132,22 @@ mod tests {
         fs::create_dir(root.join("a b")).expect("a folder can be made");
         fs::write(root.join("a b/new"), "").expect("a file can be written");
         assert_eq!(files(root).expect("git lists"), [".gitignore", "a b/new", "tracked"]);
+    }
+
+    #[test]
+    fn a_line_of_a_tree_is_a_package_or_an_error() {
+        let package = |line| built_package(line).ok();
+        let named = |name: &str, version: &str| Some((name.to_owned(), version.to_owned()));
+        assert_eq!(package("serde v1.0.2 (proc-macro)"), named("serde", "1.0.2"));
+        assert_eq!(package("narrows v0.1.0 (/a folder/cli) (*)"), named("narrows", "0.1.0"));
+        assert_eq!((package(""), package("[build-dependencies]")), (None, None));
+    }
+
+    #[test]
+    fn a_package_that_does_not_exist_is_an_error() {
+        let error =
+            built_packages(Path::new(env!("CARGO_MANIFEST_DIR")), "no-such-package").expect_err("none");
+        assert!(error.to_string().contains("cargo tree failed"), "{error}");
     }
 
     #[test]

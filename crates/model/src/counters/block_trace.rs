@@ -4,11 +4,13 @@
 //! of the time is traced, so that counts are no rates, while means are those of the load.
 
 use crate::Nanos;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Times of requests by device, or why there are none.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct BlockTrace {
     /// Devices under the path that have a queue of requests, the one that the file system is on first. Those that only pass
     /// requests on (device mapper, RAID) serve none.
@@ -45,7 +47,8 @@ impl BlockTrace {
 }
 
 /// Times of the requests of one device.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct BlockTimes {
     /// Kernel name.
     pub name: String,
@@ -79,7 +82,8 @@ impl BlockTimes {
 }
 
 /// Times of one kind of request, summed over requests.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RequestTimes {
     /// Requests that the device completed, several of a program in one where they were merged.
     pub served_count: u64,

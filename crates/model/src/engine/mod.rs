@@ -4,6 +4,7 @@
 //! Not here: how an engine issues requests, which is its folder in the crate `engines`, and what this machine grants.
 
 use crate::target::Target;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -35,7 +36,8 @@ pub use option::{EngineOption, EngineOptions, OptionKind, OptionTable};
 macro_rules! engines {
     ($($variant:ident = $module:ident, $doc:literal;)*) => {
         /// One engine.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schemas", derive(JsonSchema))]
         #[serde(rename_all = "snake_case")]
         pub enum EngineId {
             $(#[doc = $doc] $variant,)*

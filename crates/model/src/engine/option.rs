@@ -1,5 +1,6 @@
 //! Options of an engine: which there are, and the values that a study gives.
 
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -64,7 +65,8 @@ pub enum OptionKind {
 }
 
 /// Values of an engine's options by their names; what is not given is absent.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(transparent)]
 pub struct EngineOptions(Map<String, Value>);
 

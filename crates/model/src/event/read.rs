@@ -258,6 +258,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "schemas")]
     #[test]
     fn every_kind_of_the_published_schema_is_known() {
         let schema = schemars::schema_for!(Event);

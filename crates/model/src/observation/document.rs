@@ -3,6 +3,7 @@
 use super::ObservedOp;
 use crate::counters::Role;
 use crate::diagnosis::Diagnosis;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,8 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: &str = "narrows.diagnosis/1";
 
 /// The verdict on observations, as one document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct DiagnosisDocument {
     /// Always [`SCHEMA`].
     pub schema: String,
@@ -32,7 +34,8 @@ pub struct DiagnosisDocument {
 }
 
 /// What an observation was used for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ObservationUse {
     /// The observation.
     pub id: String,
@@ -51,7 +54,8 @@ pub struct ObservationUse {
 }
 
 /// Elapsed time as a line over the calls of the roles whose buffers were varied: T = a + b x calls.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct PerCall {
     /// The roles, from the client to the server.
     pub roles: Vec<Role>,
@@ -73,7 +77,8 @@ pub struct PerCall {
 }
 
 /// An observation that the count of calls does not explain.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct PerCallBreak {
     /// The observation.
     pub observation: String,

@@ -1,11 +1,13 @@
 //! How long a load waited for its data to be durable.
 
 use super::LatencySummary;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The call that makes data durable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CommitCall {
     /// A write that returns once it is durable (`O_DSYNC`, or acknowledged so by the server).
@@ -15,7 +17,8 @@ pub enum CommitCall {
 }
 
 /// Times of the calls that make a load's data durable.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct CommitLatency {
     /// Which call.
     pub call: CommitCall,

@@ -2,11 +2,13 @@
 
 use crate::counters::{ForeignMemoryProgram, Role};
 use crate::units::BytesPerSec;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// On what a CPU figure rests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CpuBasis {
     /// The whole machine.
@@ -22,7 +24,8 @@ pub enum CpuBasis {
 }
 
 /// CPU that one role used in a cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RoleCpu {
     /// On what the figures rest.
     pub basis: CpuBasis,
@@ -55,7 +58,8 @@ pub struct RoleCpu {
 }
 
 /// How a role's threads waited for a CPU: of the client those of the load, on average; of others the busiest one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct CpuWaiting {
     /// Share of the time in which a thread was runnable and waited for a CPU, without the time that a quota throttled it.
     pub waiting_ratio: f64,
@@ -64,7 +68,8 @@ pub struct CpuWaiting {
 }
 
 /// CPU that programs which are no part of the path used on a machine of it while a cell was measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ForeignLoad {
     /// Roles of the path on that machine.
     pub roles: Vec<Role>,
@@ -82,7 +87,8 @@ pub struct ForeignLoad {
 }
 
 /// How much tasks on a machine of the path waited for memory while a cell was measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct MemoryStall {
     /// The role whose machine it is.
     pub role: Role,
@@ -97,7 +103,8 @@ pub struct MemoryStall {
 }
 
 /// The process that serves a file system of the path (FUSE), while a cell was measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct DaemonLoad {
     /// Its name as the kernel has it.
     pub name: String,
@@ -110,7 +117,8 @@ pub struct DaemonLoad {
 }
 
 /// A device or an interface of the path that moved bytes which are not the cell's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ForeignTransfer {
     /// Role of the path on whose machine it is.
     pub role: Role,
@@ -127,7 +135,8 @@ pub struct ForeignTransfer {
 }
 
 /// A kind of resource that programs of others use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ForeignResource {
     /// A block device.
@@ -137,7 +146,8 @@ pub enum ForeignResource {
 }
 
 /// What one program moved which is no part of the path.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ForeignTransferProgram {
     /// Its name as the kernel has it.
     pub name: String,
@@ -148,7 +158,8 @@ pub struct ForeignTransferProgram {
 }
 
 /// CPU that one program used which is no part of the path.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ForeignProgramLoad {
     /// Its name as the kernel has it.
     pub name: String,

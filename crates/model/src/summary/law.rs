@@ -4,12 +4,14 @@ use super::Interval;
 use crate::cell::FactorValue;
 use crate::units::{Bytes, BytesPerSec, OpsPerSec};
 use crate::workload::Op;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One point of a segment's curve.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct CurvePoint {
     /// Operation.
     pub op: Op,
@@ -26,7 +28,8 @@ pub struct CurvePoint {
 }
 
 /// Latency-bandwidth law T(b) = a + b/B (Hockney), fitted over block sizes at one request in flight.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct SegmentFit {
     /// a, the time at no bytes, in seconds.
     pub a_s: f64,
@@ -50,7 +53,8 @@ pub struct SegmentFit {
 }
 
 /// Whether more in flight still adds to the rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SaturationState {
     /// Doubling adds under 3 % beyond the knee.
@@ -62,7 +66,8 @@ pub enum SaturationState {
 }
 
 /// Where a rate stops growing with the number of requests in flight.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Saturation {
     /// Whether the rate stops growing within what was measured.
     pub state: SaturationState,
@@ -78,7 +83,8 @@ pub struct Saturation {
 }
 
 /// The figures along one factor of a study, all other factors fixed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Sweep {
     /// The factor that varies.
     pub factor: String,
@@ -93,7 +99,8 @@ pub struct Sweep {
 }
 
 /// One point of a sweep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct SweepPoint {
     /// The factor's value.
     pub value: FactorValue,

@@ -4,11 +4,13 @@ use super::{CellSummary, LatencySummary};
 use crate::trial::InFlightAtEnd;
 use crate::units::{Bytes, BytesPerSec, OpsPerSec};
 use crate::workload::Op;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Requests in flight.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct InFlight {
     /// Asked for: clients x workers x depth; in an open loop the most that may be in flight.
     pub configured: u64,
@@ -51,7 +53,8 @@ impl CellSummary {
 }
 
 /// What an open loop adds to a cell's figures.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct OpenLoopSummary {
     /// Requests whose scheduled start is in the measured windows.
     pub scheduled_count: u64,
@@ -74,7 +77,8 @@ pub struct OpenLoopSummary {
 }
 
 /// What the requests of one kind did, in a workload that mixes several.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct KindSummary {
     /// The operation.
     pub op: Op,

@@ -2,6 +2,7 @@
 
 use super::TrialSummary;
 use crate::repeat::Repeat;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// The rate and its interval are those of the whole window: its first part belongs to what the application would see, and
 /// rates of cells must add up to their bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct WarmUpCut {
     /// Seconds that were cut off, summed over the trials.
     pub dropped_s: f64,
@@ -22,7 +24,8 @@ pub struct WarmUpCut {
 }
 
 /// How far the last rounds spread and drift, by which the SNIA rule decides.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Steadiness {
     /// Rounds in the window: parts of the measured window, or trials where there are as many as the rule asks for.
     pub round_count: u64,
@@ -35,7 +38,8 @@ pub struct Steadiness {
 }
 
 /// Whether the repetitions reached what they were made for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RepeatOutcome {
     /// The rule by which the cell was repeated.
     pub rule: Repeat,
@@ -55,7 +59,8 @@ pub struct RepeatOutcome {
 }
 
 /// Which figure of a cell is a mixture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MixedFigure {
     /// The rate over time, in bytes a second.
@@ -65,7 +70,8 @@ pub enum MixedFigure {
 }
 
 /// A figure that has more than one mode: its mean describes none of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Mixture {
     /// The figure, which gives the unit of the modes.
     pub figure: MixedFigure,
@@ -77,7 +83,8 @@ pub struct Mixture {
 }
 
 /// One mode of a mixture.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Mode {
     /// Its position: the median of its values, in the figure's unit.
     pub centre: f64,
@@ -86,7 +93,8 @@ pub struct Mode {
 }
 
 /// A reason not to rely on a run: with one or more of them the command ends with code 4.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Doubt {
     /// What is wrong, as a code.
     pub code: DoubtCode,
@@ -97,7 +105,8 @@ pub struct Doubt {
 }
 
 /// What makes a run untrustworthy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DoubtCode {
     /// What was read is not what was written.

@@ -7,11 +7,13 @@ use crate::relay::{
     CallSizes, ForwardMode, RelayBuffers, RelayMachine, RelaySegments, RelaySockets, RelaySweep,
 };
 use crate::units::{Bytes, BytesPerSec};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The experiment in figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RelaySummary {
     /// Bytes that one trial moves.
     pub total: Bytes,
@@ -26,7 +28,8 @@ pub struct RelaySummary {
 }
 
 /// One point of a sweep, over its whole trials.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RelayPointSummary {
     /// The point.
     pub cell: CellId,
@@ -66,7 +69,8 @@ impl RelayPointSummary {
 }
 
 /// What one role did at one point: means over the trials.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RelayRoleSummary {
     /// Which.
     pub role: Role,

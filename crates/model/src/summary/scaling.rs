@@ -5,6 +5,7 @@ use crate::segment::Segment;
 use crate::target::Target;
 use crate::units::Bytes;
 use crate::workload::Op;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,7 +14,8 @@ use std::collections::BTreeMap;
 ///
 /// # Units
 /// Rates are in bytes a second, or in operations a second where the load moves no bytes; `unit` says which.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Scaling {
     /// The target that is loaded.
     pub target: Target,
@@ -53,7 +55,8 @@ pub struct Scaling {
 }
 
 /// The load at one number of clients.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ScalingPointSummary {
     /// Clients.
     pub clients: u32,
@@ -83,7 +86,8 @@ pub struct ScalingPointSummary {
 }
 
 /// The least and the most that a rate can be.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct RateBracket {
     /// All bytes over the longest time.
     pub low: f64,
@@ -92,7 +96,8 @@ pub struct RateBracket {
 }
 
 /// A law fitted to the points.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ScalingLawSummary {
     /// `usl`, `min` or `serial`.
     pub model: String,
@@ -105,7 +110,8 @@ pub struct ScalingLawSummary {
 }
 
 /// Whether what all clients share is full, and from how many clients on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct SharedStage {
     /// The verdict.
     pub state: SharedStageState,
@@ -117,7 +123,8 @@ pub struct SharedStage {
 }
 
 /// Whether what all clients share is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SharedStageState {
     /// More clients add nothing, and a stage that all share was full with the fewest.
@@ -133,7 +140,8 @@ pub enum SharedStageState {
 }
 
 /// How full a segment was.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct StageUse {
     /// The segment.
     pub segment: Segment,

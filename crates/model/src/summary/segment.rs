@@ -5,11 +5,13 @@
 use super::{CurvePoint, Interval, SegmentFit};
 use crate::segment::Segment;
 use crate::units::{BytesPerSec, OpsPerSec};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is known of one segment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct SegmentSummary {
     /// The segment.
     pub id: Segment,
@@ -41,7 +43,8 @@ pub struct SegmentSummary {
 }
 
 /// How far one load used a segment: the one number behind the verdict's statement and the bar of the path.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct SegmentUse {
     /// The cell of the path, which is of one load in one direction.
     pub cell: String,
@@ -52,7 +55,8 @@ pub struct SegmentUse {
 }
 
 /// What a use is a share of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UsedOf {
     /// What the segment sustains.

@@ -1,11 +1,13 @@
 //! What became of the thresholds that a run was asked to check.
 
 use super::Interval;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a figure compares with the condition under which a run fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ThresholdState {
     /// The condition does not hold, for the whole interval where one is known.
@@ -19,7 +21,8 @@ pub enum ThresholdState {
 }
 
 /// One condition compared with the figure of one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct ThresholdOutcome {
     /// The condition, as it was typed.
     pub condition: String,

@@ -1,5 +1,6 @@
 //! What the time of a load was spent on.
 
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Units
 /// Ratios from 0 to 1. A share that was not measured is `None`, and its time is in `other_ratio`.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct TimeShares {
     /// On a CPU in user mode.
     pub cpu_user_ratio: f64,

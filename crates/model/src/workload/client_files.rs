@@ -3,11 +3,13 @@
 //! Not here: files of MPI-IO, which has options of its own, and whole objects, which name the folder of their client.
 
 use super::{EngineId, Workload};
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the files of a load belong to its clients; without an option each client has a file and accesses its own.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(default)]
 pub struct ClientFiles {
     /// Whether all clients access one file, in which the blocks of each alternate with those of the others: of `n` clients,

@@ -1,11 +1,13 @@
 //! How a trial begins and ends for its clients, beside its window.
 
 use crate::units::Bytes;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is done at the edges of a trial; nothing without a wish.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
 pub struct Edges {

@@ -2,11 +2,13 @@
 
 use super::Op;
 use crate::units::Bytes;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many of all requests are of one operation.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct OpShare {
     /// The operation.
     pub op: Op,
@@ -15,7 +17,8 @@ pub struct OpShare {
 }
 
 /// How many of all requests move blocks of one size.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct BlockShare {
     /// Bytes that such a request moves.
     pub block_bytes: Bytes,

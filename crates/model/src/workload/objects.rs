@@ -5,6 +5,7 @@
 
 use super::{FolderTree, MemberWeights, Op, OpShare};
 use crate::units::Bytes;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,8 @@ pub const TRANSACTION_COUNT_MAX: u64 = 1_000_000_000;
 pub const BIAS_MAX: u8 = 10;
 
 /// How the names of objects are made of their numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NameForm {
     /// The number in decimal digits.
@@ -41,7 +43,8 @@ pub enum NameForm {
 }
 
 /// What an object is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectKind {
     /// A file.
@@ -68,7 +71,8 @@ impl ObjectKind {
 }
 
 /// How objects are spread over folders.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Spread {
     /// Equally many consecutive numbers in each folder, one folder after the other; those that transactions make go on
@@ -80,7 +84,8 @@ pub enum Spread {
 }
 
 /// By which calls the bytes of objects are read and written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectCalls {
     /// `write(2)` and `read(2)`, a block each.
@@ -91,7 +96,8 @@ pub enum ObjectCalls {
 }
 
 /// What is made durable before an operation on an object is complete.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectSync {
     /// Nothing.
@@ -104,7 +110,8 @@ pub enum ObjectSync {
 }
 
 /// By whose rule the sizes of objects and the choices of transactions are drawn from the seed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectDraws {
     /// Sizes by the numbers of objects, transactions from a stream of each worker.
@@ -127,7 +134,8 @@ impl ObjectDraws {
 ///
 /// # Source
 /// Katcher, PostMark: A New File System Benchmark, TR3022 (1997); biases as those of version 1.5.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct Transactions {
     /// Transactions of each client. They end before where all objects have been deleted.
     pub count: u64,
@@ -152,7 +160,8 @@ impl Transactions {
 }
 
 /// The objects that a load makes, visits or removes. Cells of one run that name the same set work on the same objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(default)]
 pub struct ObjectSet {
     /// Objects of each client.

@@ -1,5 +1,6 @@
 //! How a request of the engine `psync` is handed to the kernel.
 
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub const VECTORS_MAX: u32 = 16;
 
 /// What moves a request's block.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PsyncCalls {
     /// One `pread` or `pwrite`, with an explicit offset.
@@ -19,7 +21,8 @@ pub enum PsyncCalls {
 }
 
 /// Options of the engine `psync`; ignored by other engines.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(default)]
 pub struct PsyncOptions {
     /// What moves a request's block, where it is not divided into buffers.

@@ -1,10 +1,12 @@
 //! Options of the engine `uring`: the requested features of its ring, and those that were granted.
 
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Whether something that the machine may refuse is used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FeatureRequest {
     /// Where the machine grants it; what was granted is recorded.
@@ -17,7 +19,8 @@ pub enum FeatureRequest {
 }
 
 /// Requested features of a ring.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(default)]
 pub struct RingOptions {
     /// Buffers registered with the kernel, so that it need not pin their pages for each request.
@@ -31,7 +34,8 @@ pub struct RingOptions {
 }
 
 /// How a ring really is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[allow(clippy::struct_excessive_bools, reason = "each is a feature of the kernel's own, granted or not")]
 pub struct RingFacts {
     /// Whether buffers are registered.

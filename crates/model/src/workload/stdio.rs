@@ -1,11 +1,13 @@
 //! How the C library's buffered streams are used: by which calls, with which buffer, flushed when.
 
 use crate::units::Bytes;
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What moves the bytes of a request.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StdioCalls {
     /// One `fwrite` or `fread` of the whole block.
@@ -16,7 +18,8 @@ pub enum StdioCalls {
 }
 
 /// What follows each request that writes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StdioFlush {
     /// Nothing: the C library writes when its buffer is full.
@@ -31,7 +34,8 @@ pub enum StdioFlush {
 }
 
 /// Options of the engine `stdio`; ignored by other engines.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(default)]
 pub struct StdioOptions {
     /// What moves the bytes of a request.

@@ -2,6 +2,7 @@
 //!
 //! Not here: names, which the engine makes.
 
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -16,7 +17,8 @@ pub const TREE_FOLDERS_MAX: u64 = 1 << 16;
 ///
 /// # Source
 /// mdtest of IOR 4.1, options `-z`, `-b` and `-L`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct FolderTree {
     /// Levels of folders below the first.
     pub depth: u32,

@@ -2,6 +2,7 @@
 //!
 //! Not here: which object is in which folder, which the engine draws by the object's number.
 
+#[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -10,9 +11,10 @@ use std::fmt;
 pub const MEMBER_WEIGHTS_MAX: usize = 32;
 
 /// The weight of each member, in the order of the stripe.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(JsonSchema))]
 #[serde(try_from = "Vec<u32>", into = "Vec<u32>")]
-#[schemars(with = "Vec<u32>")]
+#[cfg_attr(feature = "schemas", schemars(with = "Vec<u32>"))]
 pub struct MemberWeights {
     weights: [u32; MEMBER_WEIGHTS_MAX],
     count: u8,

@@ -39,7 +39,7 @@ fn draft(name: &ModuleName) -> Draft {
         next: name.fill(
             "next: describe it in crates/model/src/engine/@name@.rs, write how it issues requests in\n\
              crates/engines/src/@name@/mod.rs, then run `cargo xtask gen-docs`,\n\
-             `cargo run -p narrows-record --example write_schemas` and `cargo test -p narrows-engines @name@`\n\
+             `cargo run -p narrows-record --features schemas --example write_schemas` and `cargo test -p narrows-engines @name@`\n\
              (docs/guide/extend.md)",
         ),
     }

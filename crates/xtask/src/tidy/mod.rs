@@ -22,7 +22,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use crate::workspace::{Workspace, files};
+use crate::workspace::{Workspace, built_packages, files};
 use crate::{TaskOutcome, output};
 use problem::TidyProblem;
 use source::SourceFile;
@@ -43,7 +43,7 @@ pub(crate) fn report(workspace: &Workspace) -> anyhow::Result<TaskOutcome> {
     let texts = texts_of(&workspace.root, &files(&workspace.root)?)?;
     let (sources, mut problems) = parse(&texts);
     let members = edges::members(&workspace.metadata).context("could not read a crate's manifest")?;
-    let graph = dependencies::graph(&workspace.metadata)?;
+    let built = built_packages(&workspace.root, limits::DEFAULT_PACKAGE)?;
 
     problems.extend(edges::check(&members, tables::CRATES));
     problems.extend(edges::check_unused(&members, tables::CRATES));
@@ -52,7 +52,7 @@ pub(crate) fn report(workspace: &Workspace) -> anyhow::Result<TaskOutcome> {
     problems.extend(names::check(&sources));
     problems.extend(vocabulary::check(&sources));
     problems.extend(circles::check(&sources, limits::CIRCLE_EXEMPTIONS));
-    problems.extend(dependencies::check(&graph));
+    problems.extend(dependencies::check(&built));
     let reasons =
         texts.iter().find(|(path, _)| path == "DEPENDENCIES.md").map_or("", |(_, text)| text.as_str());
     problems.extend(reasons::check(&reasons::named_packages(&workspace.metadata), reasons));
@@ -61,7 +61,7 @@ pub(crate) fn report(workspace: &Workspace) -> anyhow::Result<TaskOutcome> {
     for remark in lengths::remarks(&sources) {
         output::line(&format!("remark: {remark}"));
     }
-    Ok(conclude(problems, &sources, dependencies::default_packages(&graph).len()))
+    Ok(conclude(problems, &sources, built.len()))
 }
 
 fn conclude(mut problems: Vec<TidyProblem>, sources: &[SourceFile], package_count: usize) -> TaskOutcome {
