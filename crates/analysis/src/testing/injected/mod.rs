@@ -12,11 +12,12 @@ use crate::case::Cases;
 use crate::view::{Regime, SummaryView};
 use faults::{FAULTS, InjectedFault};
 use narrows_model::sim_profile::SimProfile;
-use narrows_model::{Bytes, Cell, Nanos, Plan, Segment, Summary};
+use narrows_model::{Bytes, Cell, CellId, Nanos, Plan, Segment, Summary};
 use narrows_stats::resample::Resampler;
 use narrows_testkit::statistics::verdicts::{
     RIGHT_MIN_RATIO, ScoredLoad, UNKNOWN_MAX_RATIO, VerdictOutcome, VerdictScore, binomial_tail,
 };
+use sooner::StoppedCheck;
 use std::collections::{BTreeMap, BTreeSet};
 use truth::limiting_segments;
 
@@ -127,38 +128,73 @@ impl Scored {
     }
 }
 
+/// A machine with a fault, checked in two ways, and what limits its loads in truth.
+struct CheckedMachine {
+    fault: &'static InjectedFault,
+    seed: u64,
+    /// By the whole plan.
+    whole: (Plan, Summary),
+    /// Until every load was decided.
+    stopped: StoppedCheck,
+    truths: TrueLimits,
+}
+
+/// Of each cell that a verdict may be on, the segments that limit it.
+type TrueLimits = BTreeMap<CellId, BTreeSet<Segment>>;
+
 /// Measures the machines of these seeds, each with the next kind of fault, and scores the verdicts.
 fn score(seeds: std::ops::Range<u64>) -> Scored {
     let mut scored = Scored::default();
-    for seed in seeds {
-        let mut draw = RandomDraw(Resampler::new(seed));
-        let fault = &FAULTS[usize::try_from(seed).unwrap_or(0) % FAULTS.len()];
-        score_machine(fault, seed, &mut draw, &mut scored);
+    let seeds: Vec<u64> = seeds.collect();
+    // Two at a time: by one thread alone it would go on for as long as all other tests of this crate take.
+    for pair in seeds.chunks(2) {
+        let checked: Vec<CheckedMachine> = std::thread::scope(|scope| {
+            let running: Vec<_> = pair.iter().map(|seed| scope.spawn(|| check_machine(*seed))).collect();
+            running.into_iter().map(|machine| machine.join().expect("a machine can be checked")).collect()
+        });
+        for machine in &checked {
+            score_machine(machine, &mut scored);
+        }
     }
     scored
 }
 
-fn score_machine(fault: &InjectedFault, seed: u64, draw: &mut RandomDraw, scored: &mut Scored) {
-    let profile = faulty(fault, draw);
-    let mut truths = BTreeMap::new();
-    let mut truth = |plan: &Plan, cell: &Cell| {
-        truths.entry(cell.id.clone()).or_insert_with(|| limiting_segments(&profile, plan, cell)).clone()
-    };
-    let (plan, summary) = checked_and_refined(&profile, seed);
-    let whole = score_check(fault, seed, (&plan, &summary), &mut truth, &mut scored.whole);
+fn check_machine(seed: u64) -> CheckedMachine {
+    let fault = &FAULTS[usize::try_from(seed).unwrap_or(0) % FAULTS.len()];
+    let profile = faulty(fault, &mut RandomDraw(Resampler::new(seed)));
+    let whole = checked_and_refined(&profile, seed);
     let stopped = sooner::checked_sooner(&profile, seed);
-    scored.used_ratios.push(stopped.used_ratio);
-    let sooner = score_check(fault, seed, (&stopped.plan, &stopped.summary), &mut truth, &mut scored.sooner);
+    let mut truths = TrueLimits::new();
+    for (plan, summary) in [(&whole.0, &whole.1), (&stopped.plan, &stopped.summary)] {
+        let run = Cases::of_run(summary);
+        for regime in run.view().into_iter().flat_map(SummaryView::regimes) {
+            if let Some(cell) = cell_of(plan, regime) {
+                truths.entry(cell.id.clone()).or_insert_with(|| limiting_segments(&profile, plan, cell));
+            }
+        }
+    }
+    CheckedMachine { fault, seed, whole, stopped, truths }
+}
+
+fn cell_of<'a>(plan: &'a Plan, regime: &Regime<'_>) -> Option<&'a Cell> {
+    plan.cells.iter().find(|cell| cell.id.0 == regime.cell.id)
+}
+
+fn score_machine(machine: &CheckedMachine, scored: &mut Scored) {
+    let (plan, summary) = &machine.whole;
+    let whole = score_check(machine, (plan, summary), &mut scored.whole);
+    let StoppedCheck { plan, summary, used_ratio } = &machine.stopped;
+    scored.used_ratios.push(*used_ratio);
+    let sooner = score_check(machine, (plan, summary), &mut scored.sooner);
     scored.compare(&whole, &sooner);
 }
 
 fn score_check(
-    fault: &InjectedFault,
-    seed: u64,
+    machine: &CheckedMachine,
     (plan, summary): (&Plan, &Summary),
-    truth: &mut impl FnMut(&Plan, &Cell) -> BTreeSet<Segment>,
     score: &mut VerdictScore,
 ) -> RightByLoad {
+    let (fault, seed) = (machine.fault, machine.seed);
     let run = Cases::of_run(summary);
     let mut loads = RightByLoad::new();
     let Some(view) = run.view() else {
@@ -167,13 +203,13 @@ fn score_check(
     };
     for regime in view.regimes() {
         let load = format!("{:?} {}", regime.kind, regime.cell.op);
-        let Some(cell) = plan.cells.iter().find(|cell| cell.id.0 == regime.cell.id) else { continue };
-        let truth = truth(plan, cell);
+        let Some(cell) = cell_of(plan, regime) else { continue };
+        let truth = &machine.truths[&cell.id];
         if truth.is_empty() {
             loads.insert(load, None);
             continue; // Several limit together, none of them for half of its rate.
         }
-        let outcome = add_load(score, fault, seed, summary, (view, regime), &truth);
+        let outcome = add_load(score, fault, seed, summary, (view, regime), truth);
         loads.insert(load, Some(outcome == VerdictOutcome::Right));
     }
     loads
