@@ -203,7 +203,28 @@ fn stopped(seen: &Outlook, open_count: usize, left_count: usize, spent: Nanos) -
     let of_all = format!("{decided} of {} loads are decided after {}", seen.loads.len(), after(spent));
     if open_count == 0 {
         let others = if decided < seen.loads.len() { ", and no planned cell decides the others" } else { "" };
-        return format!("{of_all}{others}; {left_count} cells of the plan are not needed");
+        let left = match left_count {
+            1 => "1 cell of the plan is".to_owned(),
+            count => format!("{count} cells of the plan are"),
+        };
+        return format!("{of_all}{others}; {left} not needed");
     }
-    format!("{of_all}; {open_count} more cells could decide the others with a longer --seconds")
+    let more = if open_count == 1 { "1 more cell".to_owned() } else { format!("{open_count} more cells") };
+    format!("{of_all}; {more} could decide the others with a longer --seconds")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_cell_is_a_cell_and_two_are_cells() {
+        let seen = Outlook::default();
+        let ended = |open, left| stopped(&seen, open, left, Nanos(1_500_000_000));
+        assert_eq!(ended(0, 1), "0 of 0 loads are decided after 1.5 s; 1 cell of the plan is not needed");
+        assert_eq!(ended(0, 2), "0 of 0 loads are decided after 1.5 s; 2 cells of the plan are not needed");
+        let more = "could decide the others with a longer --seconds";
+        assert_eq!(ended(1, 0), format!("0 of 0 loads are decided after 1.5 s; 1 more cell {more}"));
+        assert_eq!(ended(2, 0), format!("0 of 0 loads are decided after 1.5 s; 2 more cells {more}"));
+    }
 }

@@ -32,7 +32,7 @@ fn lost_from_study(folder: &Path, launcher: &[&str], signal: &str, more: &[&str]
     // Not before the first trial has ended, whenever the job got there.
     let last = format!(
         "me=$$; (until grep -q trial_finished record/events.jsonl 2>/dev/null && grep -q '\"path/.*measure' \
-         record/events.jsonl; do sleep 0.1; done; kill -{signal} $me) & exec \"$@\""
+         record/events.jsonl; do sleep 0.1; done; kill -{signal} $me && : > sent) & exec \"$@\""
     );
     let mut words = launcher.to_vec();
     words.extend(["-np", "1", "sh", "-c", "\"$@\"; echo $? > code", "sh"]);
@@ -83,12 +83,13 @@ fn a_signal_to_all_processes_of_a_job_is_for_rank_0_alone() {
     let target = folder.path().display().to_string();
     let text = format!(
         "target = \"{target}\"\nseconds = 60\n\n[workload]\nop = \"write\"\nblock = \"64KiB\"\nfile = \"4MiB\"\n\n[stop]\n\
-         measure = \"300ms\"\ntrials = 3\n"
+         measure = \"300ms\"\ntrials = 6\n"
     );
     std::fs::write(folder.path().join("study.toml"), text).unwrap();
     // As Slurm sends it to each process: the last rank gets it, and goes on until rank 0 asks it to stop.
     let ended = lost_from_study(folder.path(), &[], "TERM", &[]);
     let record = folder.path().join("record");
+    assert!(folder.path().join("sent").exists(), "the rank still ran: {ended:?}");
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(events_of(&record, "cell_failed").is_empty(), "{ended:?}");
     assert_eq!(events_of(&record, "run_finished")[0]["reason"], "finished", "{ended:?}");

@@ -28,6 +28,7 @@ use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::RwLock;
 use std::time::Duration;
 
 use narrows_engines::{EngineRegistry, OpenSpec, conformance};
@@ -175,16 +176,23 @@ const FIRST_LOOK: Duration = Duration::from_millis(100);
 /// From this share on a proof waits before it begins: two ticks of such a look on two CPUs.
 const BUSY_RATIO: f64 = 0.1;
 
-/// Runs a proof that needs a machine of its own, and again where it failed: more often where others used its CPUs, which
-/// the kernel says and not narrows. Waits a while for others to leave the CPUs before. The last failure is the proof's.
+/// Held to read by the first attempt of each proof, of which two may run at a time, and to write by a further one: it has the
+/// machine to itself.
+static NEIGHBOURS: RwLock<()> = RwLock::new(());
+
+/// Runs a proof, and again without another beside it where it failed: more often where others used its CPUs, which the
+/// kernel says and not narrows. Waits a while for others to leave the CPUs before. The last failure is the proof's.
 pub(crate) fn on_a_calm_machine(proof: impl Fn()) {
     let mut calm_failures = 0;
     if taken_ratio_during(FIRST_LOOK) >= BUSY_RATIO {
         wait_for_calm(BUSY_RATIO, 30);
     }
     for attempt in 1..=ATTEMPTS {
+        let neighbours = (attempt == 1).then(|| NEIGHBOURS.read().unwrap());
+        let alone = (attempt > 1).then(|| NEIGHBOURS.write().unwrap());
         let before = MachineTicks::now();
         let Err(failure) = catch_unwind(AssertUnwindSafe(&proof)) else { return };
+        drop((neighbours, alone));
         let taken = before.taken_ratio(&MachineTicks::now());
         print_failed_attempt(attempt, taken, &*failure);
         calm_failures += u32::from(taken < DISTURBED_RATIO);
