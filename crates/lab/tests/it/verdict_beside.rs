@@ -247,11 +247,11 @@ fn an_endpoint_beside_an_nfs_server_names_the_cpu_of_its_control_group() {
 #[test]
 #[ignore = "campaign: ten faults of an NFS server, each checked without and with an endpoint beside it"]
 fn an_endpoint_beside_an_nfs_server_agrees_with_the_protocol_alone() {
-    check_agreement(&nfs_cases(), lab_with_nfs);
+    on_a_calm_machine(|| check_agreement(&nfs_cases(), lab_with_nfs));
 }
 
 #[test]
 #[ignore = "campaign: ten faults of iSCSI and S3 servers, each checked without and with an endpoint beside it"]
 fn an_endpoint_beside_an_iscsi_or_s3_server_agrees_with_the_protocol_alone() {
-    check_agreement(&other_cases(), || lab_with_iscsi().and_then(|_| lab_with_s3()));
+    on_a_calm_machine(|| check_agreement(&other_cases(), || lab_with_iscsi().and_then(|_| lab_with_s3())));
 }
