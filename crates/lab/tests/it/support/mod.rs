@@ -188,6 +188,7 @@ pub(crate) fn on_a_calm_machine(proof: impl Fn()) {
         wait_for_calm(BUSY_RATIO, 30);
     }
     for attempt in 1..=ATTEMPTS {
+        // Neither is poisoned: a proof's panic is caught, and both are dropped, before it goes on.
         let neighbours = (attempt == 1).then(|| NEIGHBOURS.read().unwrap());
         let alone = (attempt > 1).then(|| NEIGHBOURS.write().unwrap());
         let before = MachineTicks::now();
