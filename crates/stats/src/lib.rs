@@ -36,6 +36,7 @@ pub mod student_t;
 
 mod index;
 mod level;
+mod root;
 
 pub use error::StatsError;
 pub use interval::{ConfidenceInterval, IntervalMethod, Level};

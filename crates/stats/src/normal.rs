@@ -4,9 +4,8 @@
 
 use crate::chi_square;
 use crate::error::StatsError;
+use crate::root::value_with_tail;
 
-/// Halvings of the search: from a width of 40 down to neighbouring floats.
-const SEARCH_STEPS: usize = 64;
 /// Nothing representable is beyond it: the tail there is below 1e-300.
 const SEARCH_LIMIT: f64 = 38.0;
 
@@ -32,26 +31,18 @@ pub fn upper_tail(value: f64) -> Result<f64, StatsError> {
 /// [`StatsError::BadArgument`] for a probability outside.
 ///
 /// # Cost
-/// 64 tails. Student's inverse with many degrees of freedom costs a thousand times as much.
+/// Some ten tails. Student's inverse with many degrees of freedom costs a thousand times as much.
 ///
 /// # Source
-/// Bisection on [`upper_tail`]. Checked against `scipy.stats.norm.ppf` (`goodness.json`), to a relative 1e-9.
+/// Newton's method on [`upper_tail`]. Checked against `scipy.stats.norm.ppf` (`goodness.json`), to a relative 1e-9.
 pub fn quantile(probability: f64) -> Result<f64, StatsError> {
     if !(probability > 0.0 && probability < 1.0) {
         return Err(StatsError::BadArgument { requirement: "the probability must be between 0 and 1" });
     }
     let upper_half = probability > 0.5;
     let tail = if upper_half { 1.0 - probability } else { probability };
-    let (mut low, mut high) = (0.0, SEARCH_LIMIT);
-    for _ in 0..SEARCH_STEPS {
-        let middle = f64::midpoint(low, high);
-        if upper_tail(middle)? > tail {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    let size = f64::midpoint(low, high);
+    let density = |value: f64| (-0.5 * value * value).exp() / std::f64::consts::TAU.sqrt();
+    let size = value_with_tail((0.0, SEARCH_LIMIT), tail, |value| Ok((upper_tail(value)?, density(value))))?;
     Ok(if upper_half { size } else { -size })
 }
 

@@ -13,7 +13,7 @@ use crate::thresholds::RAISED_RATIO;
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellSummary, CurvePoint, SegmentFit, SegmentSummary};
 use narrows_model::{BytesPerSec, Cut, OpsPerSec, Segment};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Shortest window whose counters may raise a ceiling: they are read up to 20 ms beyond it, 2 % of a second.
 const RAISING_WINDOW_MIN_S: f64 = 1.0;
@@ -89,9 +89,9 @@ fn source(
 
 /// The members of a stripe where a cut was measured at each of them alone and not at all together.
 fn of_members(cut: Cut, cells: &[CellSummary]) -> Option<StripeMembers<'_>> {
-    let measured_at_all = |path: &CellSummary| {
-        cells.iter().any(|cell| cell.cut == cut && cell.target.members().len() == path.target.members().len())
-    };
+    let at_once: BTreeSet<usize> =
+        cells.iter().filter(|cell| cell.cut == cut).map(|cell| cell.target.members().len()).collect();
+    let measured_at_all = |path: &CellSummary| at_once.contains(&path.target.members().len());
     let paths = cells.iter().filter(|cell| cell.cut == Cut::Path && !measured_at_all(cell));
     let alone = paths.filter_map(|path| StripeMembers::new(cells, cut, path));
     alone.max_by(|a, b| a.combined_bytes_per_s().total_cmp(&b.combined_bytes_per_s()))

@@ -19,6 +19,8 @@ use narrows_testkit::statistics::verdicts::{
 };
 use sooner::StoppedCheck;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicU64, Ordering};
 use truth::limiting_segments;
 
 /// Uniform and log-uniform draws.
@@ -142,20 +144,35 @@ struct CheckedMachine {
 /// Of each cell that a verdict may be on, the segments that limit it.
 type TrueLimits = BTreeMap<CellId, BTreeSet<Segment>>;
 
-/// Measures the machines of these seeds, each with the next kind of fault, and scores the verdicts.
+/// Measures the machines of these seeds, each with the next kind of fault, and scores the verdicts in the order of the seeds.
 fn score(seeds: std::ops::Range<u64>) -> Scored {
-    let mut scored = Scored::default();
-    let seeds: Vec<u64> = seeds.collect();
-    // Two at a time: by one thread alone it would go on for as long as all other tests of this crate take.
-    for pair in seeds.chunks(2) {
-        let checked: Vec<CheckedMachine> = std::thread::scope(|scope| {
-            let running: Vec<_> = pair.iter().map(|seed| scope.spawn(|| check_machine(*seed))).collect();
-            running.into_iter().map(|machine| machine.join().expect("a machine can be checked")).collect()
-        });
-        for machine in &checked {
-            score_machine(machine, &mut scored);
+    let (first, mut scored) = (seeds.start, Scored::default());
+    let next_seed = AtomicU64::new(first);
+    let (sender, checked) = std::sync::mpsc::channel();
+    // By one thread alone it would go on for as long as all other tests of this crate take.
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    std::thread::scope(|scope| {
+        for sender in std::iter::repeat_n(sender, threads) {
+            let (next_seed, seeds) = (&next_seed, &seeds);
+            scope.spawn(move || {
+                let next =
+                    || Some(next_seed.fetch_add(1, Ordering::Relaxed)).filter(|seed| seeds.contains(seed));
+                for seed in std::iter::from_fn(next) {
+                    sender.send(check_machine(seed)).expect("all machines are received");
+                }
+            });
         }
-    }
+        let mut waiting = BTreeMap::new();
+        let mut due = first;
+        for machine in checked {
+            waiting.insert(machine.seed, machine);
+            while let Some(machine) = waiting.remove(&due) {
+                score_machine(&machine, &mut scored);
+                due += 1;
+            }
+        }
+        assert_eq!(due, seeds.end, "every machine can be checked");
+    });
     scored
 }
 

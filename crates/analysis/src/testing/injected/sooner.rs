@@ -4,7 +4,7 @@ use super::super::{analysed, machine_events};
 use super::bounded_plan;
 use narrows_analysis::{Outlook, outlook, refinement};
 use narrows_model::sim_profile::SimProfile;
-use narrows_model::{Cell, Event, Nanos, Plan, Summary};
+use narrows_model::{Cell, CellId, Event, Nanos, Plan, Summary};
 use narrows_study::{SuspectedCell, opening, refine};
 
 /// A check that stopped.
@@ -21,12 +21,15 @@ const STEPS_MAX: usize = 60;
 /// Measures until the outlook promises nothing more. What a cell comes out as does not depend on when it is measured.
 pub(super) fn checked_sooner(profile: &SimProfile, seed: u64) -> StoppedCheck {
     let whole = bounded_plan(profile, seed);
-    let mut events = machine_events(profile, &whole);
+    let mut known = machine_events(profile, &whole);
+    known.retain(|event| !matches!(event, Event::CellSkipped(_)));
     let mut plan = whole.clone();
     let mut measured = opening(&whole, false);
     let mut left: Vec<Cell> =
         whole.cells.iter().filter(|cell| measured.iter().all(|known| known.id != cell.id)).cloned().collect();
-    let mut summary = analysed(profile, &plan, &of_cells(&events, &measured));
+    let mut events: Vec<Event> = known.extract_if(.., |event| cell_of(event).is_none()).collect();
+    add_cells(&mut events, &mut known, &measured);
+    let mut summary = analysed(profile, &plan, &events);
     for _ in 0..STEPS_MAX {
         let more = refining(&plan, &summary);
         let all: Vec<Cell> = left.iter().chain(&more).cloned().collect();
@@ -35,12 +38,13 @@ pub(super) fn checked_sooner(profile: &SimProfile, seed: u64) -> StoppedCheck {
         let cell = all[best].clone();
         if best >= left.len() {
             let alone = Plan { cells: vec![cell.clone()], ..plan.clone() };
-            events.extend(machine_events(profile, &alone));
+            known.extend(machine_events(profile, &alone));
             plan.cells.push(cell.clone());
         }
         left.retain(|other| other.id != cell.id);
+        add_cells(&mut events, &mut known, std::slice::from_ref(&cell));
         measured.push(cell);
-        summary = analysed(profile, &plan, &of_cells(&events, &measured));
+        summary = analysed(profile, &plan, &events);
     }
     let took = |cells: &[Cell]| cells.iter().map(|cell| cell.estimated_ns().as_secs_f64()).sum::<f64>();
     StoppedCheck { used_ratio: took(&measured) / took(&whole.cells), plan, summary }
@@ -49,23 +53,24 @@ pub(super) fn checked_sooner(profile: &SimProfile, seed: u64) -> StoppedCheck {
 fn refining(plan: &Plan, summary: &Summary) -> Vec<Cell> {
     let suspects: Vec<SuspectedCell> = refinement(summary)
         .into_iter()
-        .map(|suspect| SuspectedCell { segment: suspect.segment, cell: narrows_model::CellId(suspect.cell) })
+        .map(|suspect| SuspectedCell { segment: suspect.segment, cell: CellId(suspect.cell) })
         .collect();
     refine(plan, &suspects, Nanos(u64::MAX)).cells
 }
 
-/// The events of these cells, and those of none.
-fn of_cells(events: &[Event], cells: &[Cell]) -> Vec<Event> {
-    let of_one = |event: &&Event| match event {
-        Event::PhaseStarted { cell, .. } | Event::CellFailed { cell, .. } => is_in(cells, cell),
-        Event::Interval(sample) => is_in(cells, &sample.cell),
-        Event::TrialFinished(trial) => is_in(cells, &trial.cell),
-        Event::Counters(_) | Event::CellSkipped(_) => false,
-        _ => true,
-    };
-    events.iter().filter(of_one).cloned().collect()
+/// Moves what is `known` of these cells before the end of the run.
+fn add_cells(events: &mut Vec<Event>, known: &mut Vec<Event>, cells: &[Cell]) {
+    let is_of = |event: &mut Event| cell_of(event).is_some_and(|id| cells.iter().any(|cell| cell.id == *id));
+    let end = events.len() - 1;
+    events.splice(end..end, known.extract_if(.., is_of));
 }
 
-fn is_in(cells: &[Cell], id: &narrows_model::CellId) -> bool {
-    cells.iter().any(|cell| cell.id == *id)
+/// The cell that an event is of, except of readings of counters.
+fn cell_of(event: &Event) -> Option<&CellId> {
+    match event {
+        Event::PhaseStarted { cell, .. } | Event::CellFailed { cell, .. } => Some(cell),
+        Event::Interval(sample) => Some(&sample.cell),
+        Event::TrialFinished(trial) => Some(&trial.cell),
+        _ => None,
+    }
 }
