@@ -105,11 +105,10 @@ impl<'a> TrialTally<'a> {
                 op_count: worker.interval_op_count,
                 bytes: Bytes(worker.interval_op_count * self.cell.workload.block_bytes.0),
                 error_count: worker.interval_error_count,
-                response: worker.interval_response.clone(),
+                response: std::mem::take(&mut worker.interval_response),
             })));
             worker.interval_op_count = 0;
             worker.interval_error_count = 0;
-            worker.interval_response.clear();
         }
     }
 

@@ -1,32 +1,42 @@
 //! Where the upper tail of a distribution has a given probability.
+//!
+//! Not here: any distribution, and which bracket contains the value.
 
 use crate::error::StatsError;
 
-/// Bound of the search; ten are usual, and halving alone passes from any width to neighbouring floats in some thousand.
+/// Bound of the search; ten steps are usual, and halving alone needs about 1100 from the widest bracket to neighbouring floats.
 const STEP_LIMIT: usize = 2200;
-/// A relative step below this changes no digit that counts.
+/// A relative step below this is rounding error.
 const SETTLED_RATIO: f64 = 4.0 * f64::EPSILON;
 
 /// The value between `low` and `high` with the upper tail `target`.
 ///
-/// `tail_and_density` is the probability of more than a value, and the density there. Newton's method on the logarithm of the
-/// tail, which is nearly a parabola for the normal law and nearly straight in the logarithm of a heavy tail; where a step
-/// leaves the bracket, the bracket is halved.
+/// # Shape
+/// 0 <= `low` < `high`, `target` above 0; `tail_and_density` is the probability of more than a value, and the density there.
+/// Where the tail at `high` is still above `target`, the result is about `high`.
+///
+/// # Errors
+/// Those of `tail_and_density`.
+///
+/// # Source
+/// Newton's method on the logarithm of the tail, which is nearly a parabola for the normal law; that of a heavy tail is nearly
+/// straight in the logarithm of the value. Where a step leaves the bracket, or is not a number, the bracket is halved.
 pub(crate) fn value_with_tail(
     (mut low, mut high): (f64, f64),
     target: f64,
     tail_and_density: impl Fn(f64) -> Result<(f64, f64), StatsError>,
 ) -> Result<f64, StatsError> {
-    let mut at = f64::midpoint(low, high);
+    debug_assert!(0.0 <= low && low < high && target > 0.0, "{low} to {high} for {target}");
+    let mut value = f64::midpoint(low, high);
     for _ in 0..STEP_LIMIT {
-        let (tail, density) = tail_and_density(at)?;
+        let (tail, density) = tail_and_density(value)?;
         if tail > target {
-            low = at;
+            low = value;
         } else {
-            high = at;
+            high = value;
         }
-        let newton = at + (tail / target).ln() * tail / density;
-        if (newton - at).abs() <= SETTLED_RATIO * at {
+        let newton = value + (tail / target).ln() * tail / density;
+        if (newton - value).abs() <= SETTLED_RATIO * value {
             return Ok(newton);
         }
         let next = if newton > low && newton < high { newton } else { f64::midpoint(low, high) };
@@ -34,9 +44,9 @@ pub(crate) fn value_with_tail(
         if next <= low || next >= high {
             break;
         }
-        at = next;
+        value = next;
     }
-    Ok(at)
+    Ok(value)
 }
 
 #[cfg(test)]

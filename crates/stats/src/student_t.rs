@@ -209,6 +209,21 @@ mod tests {
     }
 
     #[test]
+    fn the_tail_of_a_quantile_is_the_probability_also_where_it_is_extreme() {
+        for degrees in [0.05, 0.5, 1.0, 30.0, 1e6] {
+            for tail in [1e-12, 1e-3, 0.3, 0.499_999_999_999] {
+                let found = upper_tail(-quantile(tail, degrees).unwrap(), degrees).unwrap();
+                assert!((found / tail - 1.0).abs() < 1e-8, "{found} for {tail} with {degrees}");
+            }
+        }
+        let far = quantile(1e-300, 1.0).unwrap();
+        assert!(
+            (far * std::f64::consts::PI * 1e-300 + 1.0).abs() < 1e-9,
+            "1/(pi tail) of the Cauchy law: {far}"
+        );
+    }
+
+    #[test]
     fn arguments_out_of_range_are_refused() {
         for (probability, degrees) in [(0.0, 3.0), (1.0, 3.0), (f64::NAN, 3.0), (0.9, 0.0), (0.9, f64::NAN)] {
             assert!(matches!(quantile(probability, degrees), Err(StatsError::BadArgument { .. })));

@@ -22,7 +22,7 @@ const STEPS_MAX: usize = 60;
 pub(super) fn checked_sooner(profile: &SimProfile, seed: u64) -> StoppedCheck {
     let whole = bounded_plan(profile, seed);
     let mut known = machine_events(profile, &whole);
-    known.retain(|event| !matches!(event, Event::CellSkipped(_)));
+    known.retain(|event| !matches!(event, Event::CellSkipped(_) | Event::Counters(_)));
     let mut plan = whole.clone();
     let mut measured = opening(&whole, false);
     let mut left: Vec<Cell> =
@@ -61,11 +61,12 @@ fn refining(plan: &Plan, summary: &Summary) -> Vec<Cell> {
 /// Moves what is `known` of these cells before the end of the run.
 fn add_cells(events: &mut Vec<Event>, known: &mut Vec<Event>, cells: &[Cell]) {
     let is_of = |event: &mut Event| cell_of(event).is_some_and(|id| cells.iter().any(|cell| cell.id == *id));
+    assert!(matches!(events.last(), Some(Event::RunFinished { .. })), "a run that ended");
     let end = events.len() - 1;
     events.splice(end..end, known.extract_if(.., is_of));
 }
 
-/// The cell that an event is of, except of readings of counters.
+/// The cell that an event is of.
 fn cell_of(event: &Event) -> Option<&CellId> {
     match event {
         Event::PhaseStarted { cell, .. } | Event::CellFailed { cell, .. } => Some(cell),
