@@ -8,6 +8,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 /// Small, and without cuts: no test proves our own speed.
 const SMALL: &[&str] =
@@ -22,6 +23,16 @@ fn suite(folder: &Path, words: &str, more: &[&str]) -> Seen {
 fn rows(text: &str) -> Vec<Vec<&str>> {
     text.lines().filter(|line| line.starts_with("1.98,")).map(|line| line.split(',').collect()).collect()
 }
+
+/// All phases, with a call for each byte of 1 MiB and files in two folders: what `-q` prints, and the summary.
+static EVERY_PHASE: LazyLock<(Seen, Value)> = LazyLock::new(|| {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let small: Vec<&str> = SMALL.iter().map(|word| if *word == "1" { "1:100:10:2" } else { word }).collect();
+    let seen = suite(folder.path(), "-q --out record", &small);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let summary = summary(folder.path());
+    (seen, summary)
+});
 
 fn summary(folder: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.join("record/summary.json")).unwrap()).unwrap()
@@ -52,10 +63,7 @@ fn phases_of_several_processes_are_measured_leave_nothing_and_are_reported_again
 
 #[test]
 fn every_phase_does_what_it_says() {
-    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    let seen = suite(folder.path(), "-q --out record", SMALL);
-    assert_eq!(seen.code, Some(0), "{seen:?}");
-    let summary = summary(folder.path());
+    let (_, summary) = &*EVERY_PHASE;
     let cells = summary["cells"].as_array().unwrap();
     let kinds = |cell: &Value| -> Vec<u64> {
         cell["kinds"].as_array().unwrap().iter().map(|kind| kind["op_count"].as_u64().unwrap()).collect()
@@ -101,30 +109,33 @@ fn with_q_stdout_has_the_csv_alone_and_stderr_the_tables() {
 #[test]
 fn the_output_of_both_editions_is_what_the_importer_reads() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    for (name, words, count) in [
-        ("new", "-q", 12),
-        ("old", "-q --edition 1.03", 12),
-        ("text", "--edition 1.03", 12),
-        ("text-fast", "--edition 1.03 -f", 10),
-    ] {
-        // Characters of the older edition are the whole file, which is the smallest then.
-        let small: Vec<&str> = SMALL
-            .iter()
-            .filter(|word| name == "new" || **word != "-f1")
-            .map(|word| if name != "new" && *word == "2:8k:100" { "1:8k:100" } else { word })
-            .collect();
-        let seen = suite(folder.path(), &format!("{words} --out {name}.d"), &small);
+    // Characters of the older edition are the whole file, which is the smallest then.
+    let older: Vec<&str> = SMALL
+        .iter()
+        .filter(|word| **word != "-f1")
+        .map(|word| if *word == "2:8k:100" { "1:8k:100" } else { word })
+        .collect();
+    let ran = |words: &str, small: &[&str]| {
+        let seen = suite(folder.path(), words, small);
         assert_eq!(seen.code, Some(0), "{seen:?}");
-        let text = if name.starts_with("text") {
-            seen.stdout.lines().filter(|line| !line.contains(',')).collect::<Vec<_>>().join("\n") + "\n"
-        } else {
-            seen.stdout.clone()
-        };
+        seen
+    };
+    let tables = |printed: &str| -> String {
+        printed.split_inclusive('\n').filter(|line| !line.contains(',')).collect()
+    };
+    let old = ran("-q --edition 1.03 --out old.d", &older);
+    let fast = ran("--edition 1.03 -f --out fast.d", &older);
+    for (name, text, count) in [
+        ("new", &EVERY_PHASE.0.stdout, 12),
+        ("old", &old.stdout, 12),
+        ("text", &tables(&old.stderr), 12),
+        ("text-fast", &tables(&fast.stdout), 10),
+    ] {
         fs::write(folder.path().join(name), text).unwrap();
         let read = run(folder.path(), &["import", "bonnie", name]);
         assert_eq!(read.code, Some(0), "{read:?}");
         let found = read.stdout.matches("[[observation]]").count();
-        assert_eq!(found, count, "{name}: {}\n{}", seen.stdout, read.stdout);
+        assert_eq!(found, count, "{name}: {text}\n{}", read.stdout);
     }
 }
 
@@ -150,11 +161,7 @@ fn piped(program: &str, text: &str) -> Option<String> {
 
 #[test]
 fn the_packages_own_readers_take_the_csv() {
-    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    let small: Vec<&str> = SMALL.iter().map(|word| if *word == "1" { "1:100:10:2" } else { word }).collect();
-    let seen = suite(folder.path(), "-q --out record", &small);
-    assert_eq!(seen.code, Some(0), "{seen:?}");
-    let csv = seen.stdout.clone();
+    let csv = EVERY_PHASE.0.stdout.clone();
     assert_eq!(csv.lines().filter(|line| !line.starts_with("1.98,")).count(), 0, "CSV alone: {csv}");
     let row = rows(&csv)[0].clone();
     if let Some(text) = piped("bon_csv2txt", &csv) {

@@ -12,7 +12,10 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     ("incomplete", "stopped before its planned end, or a repetition is missing"),
     ("steal", "the hypervisor took more than 1 % of the machine's CPU time"),
-    ("foreign_load", "other programs took CPU time on a machine of the path"),
+    (
+        "foreign_load",
+        "other programs, or other virtual machines on its host, took CPU time on a machine of the path",
+    ),
     (
         "measured_again",
         "measured twice, since others disturbed it or the verdict rests on it: the figures are those of the quieter \

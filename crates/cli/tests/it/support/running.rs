@@ -226,6 +226,7 @@ seconds = 30
 cuts = []
 [workload]
 clients = 2
+max_rate = "10MiB/s"
 [sweep]
 block = ["4KiB", "8KiB"]
 [stop]
