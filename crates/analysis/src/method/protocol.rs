@@ -3,7 +3,13 @@
 //!
 //! Not here: which segment is blamed, which is the rules' to say.
 
-use super::gain::RateGain;
+mod connections;
+
+pub(crate) use connections::{
+    best_of_one_connection, gains_from_connections, is_gain_of_chance, is_server_or_connection,
+    more_connections, over_more_connections,
+};
+
 use super::one_more::shares_one_rate;
 use super::{is_single, metric};
 use crate::facts::{reads, time_per_op_s};
@@ -245,55 +251,6 @@ pub(crate) fn best<'v>(view: &SummaryView<'v>, cell: &CellSummary) -> Option<Wir
             .partial_cmp(&(b.is_full, b.bytes_per_s))
             .unwrap_or(std::cmp::Ordering::Equal)
     })
-}
-
-/// What as many requests in flight over twice as many connections gain over [`best_of_one_connection`]; `None` where that was
-/// not measured.
-pub(crate) fn more_connections(view: &SummaryView<'_>, cell: &CellSummary) -> Option<RateGain> {
-    // As many requests; where each needs a connection of its own, twice as many.
-    let factor = if view.probe()?.connection_per_request { 2 } else { 1 };
-    let is_beside = |other: &&CellSummary| {
-        other.cut == Cut::MoreConnections
-            && (other.op, other.block_bytes) == (cell.op, cell.block_bytes)
-            && other.in_flight.configured == cell.in_flight.configured.saturating_mul(factor)
-    };
-    let found = view.summary.cells.iter().find(is_beside).filter(|_| cell.cut == Cut::Path)?;
-    RateGain::between(best_of_one_connection(view, cell), found)
-}
-
-/// The faster of `cell` and the same requests for hot blocks over as many connections: these can move as much, however slow
-/// the server was (by a quota, by its other work) in the window of the load.
-pub(crate) fn best_of_one_connection<'v>(view: &SummaryView<'v>, cell: &'v CellSummary) -> &'v CellSummary {
-    let rate = |cell: &CellSummary| cell.rate_bytes_per_s.map_or(0.0, |rate| rate.0);
-    hot(view, cell).filter(|hot| rate(hot) > rate(cell)).unwrap_or(cell)
-}
-
-/// Whether more connections, with as many requests in flight on each, gain less than half of what as many requests over
-/// twice as many connections gained: what one connection limits, more of them would raise by as much at least, so that the
-/// gain was one of a window, and what all connections share is full.
-///
-/// A wider load that moves clearly less than the load itself shows no such thing: what all connections share would move as much
-/// as before. More requests than the server serves well took the rest (its requests take longer by more than their number),
-/// whatever limited before. And of several wider loads the one that gains the most counts: one that repeats the gain is not
-/// refuted by one that is wider still.
-pub(crate) fn is_gain_of_chance(view: &SummaryView<'_>, cell: &CellSummary, gain: RateGain) -> bool {
-    let base = best_of_one_connection(view, cell);
-    let connections = |cell: &CellSummary| u64::from(cell.requested.workers) * u64::from(cell.clients);
-    let depth = |cell: &CellSummary| cell.in_flight.configured / connections(cell).max(1);
-    let is_wider = |other: &&CellSummary| {
-        other.cut == Cut::Path
-            && (other.op, other.block_bytes, depth(other)) == (cell.op, cell.block_bytes, depth(cell))
-            && connections(other) > connections(cell)
-            && !RateGain::between(other, base).is_some_and(RateGain::is_real)
-    };
-    let wider = view.summary.cells.iter().filter(is_wider).filter_map(|other| RateGain::between(base, other));
-    let most = wider.map(|wider| wider.ratio - 1.0).reduce(f64::max);
-    most.is_some_and(|added| added < (gain.ratio - 1.0) / 2.0)
-}
-
-/// Whether more connections moved clearly more under this load, and not by chance.
-pub(crate) fn gains_from_connections(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
-    more_connections(view, cell).is_some_and(|gain| gain.is_real() && !is_gain_of_chance(view, cell, gain))
 }
 
 /// Whether each request is a write that returns once it is durable.

@@ -3,13 +3,13 @@
 use super::verdicts;
 use crate::facts::flags::{FOREIGN_LOAD, MEASURED_AGAIN, has};
 use crate::method::gain::RateGain;
-use crate::method::saturation;
+use crate::method::{protocol, saturation};
 use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Segment, Summary};
 
-/// Below this ratio a gain of more requests in flight may be one slow measurement of fewer: a neighbour that the kernel
-/// does not show rarely takes half of a cell's rate.
+/// Below this ratio a gain of more requests or connections may be one slow measurement of fewer: a neighbour that the kernel
+/// does not show, or a window in which a server had used up its quota, rarely takes half of a cell's rate.
 const CONFIRMED_RATIO: f64 = 2.0;
 
 /// Why a cell is worth a second measurement.
@@ -19,6 +19,8 @@ pub enum RepeatReason {
     Disturbed,
     /// Too few requests in flight are named as the limit, by a gain over this one measurement.
     UnconfirmedGain,
+    /// One connection of a storage protocol is named as the limit, by a gain that rests on this one measurement.
+    UnconfirmedConnections,
 }
 
 impl RepeatReason {
@@ -28,34 +30,57 @@ impl RepeatReason {
         match self {
             Self::Disturbed => "others disturbed its first measurement",
             Self::UnconfirmedGain => "more requests in flight gained over its first measurement alone",
+            Self::UnconfirmedConnections => {
+                "the gain from more connections rests on its first measurement alone"
+            }
         }
     }
 }
 
 /// The ids of the cells that were measured once and are worth a second time, and why: those that others disturbed, of the
-/// path first, then those of loads that are called limited by too few requests in flight.
+/// path first, then those of loads that are called limited by too few requests in flight or by one connection.
 #[must_use]
 pub fn repeats(summary: &Summary) -> Vec<(&str, RepeatReason)> {
     let is_disturbed = |cell: &&CellSummary| has(cell, FOREIGN_LOAD) && !has(cell, MEASURED_AGAIN);
     let mut cells: Vec<&CellSummary> = summary.cells.iter().filter(is_disturbed).collect();
     cells.sort_by_key(|cell| cell.cut != Cut::Path);
     let disturbed = cells.into_iter().map(|cell| (cell.id.as_str(), RepeatReason::Disturbed));
-    disturbed.chain(unconfirmed(summary).into_iter().map(|id| (id, RepeatReason::UnconfirmedGain))).collect()
+    disturbed.chain(unconfirmed(summary)).collect()
 }
 
-/// Cells of loads whose first limit is the number of requests in flight, known by a small gain.
-fn unconfirmed(summary: &Summary) -> Vec<&str> {
+/// Cells of loads whose first limit is known by a small gain alone: those that it compares.
+fn unconfirmed(summary: &Summary) -> Vec<(&str, RepeatReason)> {
     let view = SummaryView::new(summary);
-    let is_small_gain = |cell: &&CellSummary| {
-        let others = saturation::same_load(&view, cell);
-        let more = others.into_iter().filter(|other| other.in_flight.configured > cell.in_flight.configured);
-        let gains = more.filter_map(|more| RateGain::between(cell, more)).map(|gain| gain.ratio);
-        gains.reduce(f64::max).is_some_and(|gain| gain < CONFIRMED_RATIO)
-    };
-    let named = verdicts(summary).into_iter().filter(|load| load.segment == Segment::WorkloadConcurrency);
-    let cells = named.filter_map(|load| summary.cells.iter().find(|cell| cell.id == load.cell));
-    let cells = cells.filter(|cell| !has(cell, MEASURED_AGAIN)).filter(is_small_gain);
-    cells.map(|cell| cell.id.as_str()).collect()
+    let mut found = Vec::new();
+    for load in verdicts(summary) {
+        let Some(cell) = summary.cells.iter().find(|cell| cell.id == load.cell) else { continue };
+        let (gain, compared, reason) = match load.segment {
+            Segment::WorkloadConcurrency => {
+                (deepest_gain(&view, cell), vec![cell], RepeatReason::UnconfirmedGain)
+            }
+            Segment::ClientConnection => {
+                let base =
+                    Some(protocol::best_of_one_connection(&view, cell)).filter(|base| base.id != cell.id);
+                let compared = [Some(cell), base, protocol::over_more_connections(&view, cell)];
+                let gain = protocol::more_connections(&view, cell);
+                (gain, compared.into_iter().flatten().collect(), RepeatReason::UnconfirmedConnections)
+            }
+            _ => continue,
+        };
+        if gain.is_some_and(|gain| gain.ratio < CONFIRMED_RATIO) {
+            let once = compared.into_iter().filter(|cell| !has(cell, MEASURED_AGAIN));
+            found.extend(once.map(|cell| (cell.id.as_str(), reason)));
+        }
+    }
+    found
+}
+
+/// The largest gain of the same load with more requests in flight.
+fn deepest_gain(view: &SummaryView<'_>, cell: &CellSummary) -> Option<RateGain> {
+    let others = saturation::same_load(view, cell);
+    let more = others.into_iter().filter(|other| other.in_flight.configured > cell.in_flight.configured);
+    let gains = more.filter_map(|more| RateGain::between(cell, more));
+    gains.max_by(|one, other| one.ratio.total_cmp(&other.ratio))
 }
 
 /// Whether others disturbed the cell with this id in both of its measurements.
@@ -68,7 +93,7 @@ pub fn stays_disturbed(summary: &Summary, id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::by_protocol::scaled;
+    use crate::testing::by_protocol::{scaled, spoken};
     use crate::testing::{builtin, machine, named, refined};
     use narrows_model::{Bytes, Op};
 
@@ -127,5 +152,26 @@ mod tests {
         let summary = builtin("ten-gigabit-nfs");
         assert_eq!(named(&summary, "single"), [Segment::WorkloadConcurrency]);
         assert_eq!(repeats(&summary), []);
+    }
+
+    #[test]
+    fn a_load_that_gains_half_from_more_connections_is_measured_again_with_them() {
+        let gaining = |times| spoken(|cell| cell.arrival(1.05).hot(1.1).over_more_connections(times));
+        let mut summary = gaining(1.5);
+        assert_eq!(named(&summary, "bulk read"), [Segment::ClientConnection]);
+        let worth = |summary: &Summary| -> Vec<(String, RepeatReason)> {
+            repeats(summary).into_iter().map(|(id, reason)| (id.to_owned(), reason)).collect()
+        };
+        let found = worth(&summary);
+        assert!(found.iter().all(|(_, reason)| *reason == RepeatReason::UnconfirmedConnections), "{found:?}");
+        let cut = |summary: &Summary, id: &str| summary.cells.iter().find(|cell| cell.id == id).unwrap().cut;
+        let cuts: Vec<Cut> = found.iter().map(|(id, _)| cut(&summary, id)).collect();
+        assert_eq!(cuts[..3], [Cut::Path, Cut::HotBlocks, Cut::MoreConnections], "{found:?}");
+        for (id, _) in &found {
+            let cell = summary.cells.iter_mut().find(|cell| cell.id == *id).unwrap();
+            cell.flags.push(MEASURED_AGAIN.to_owned());
+        }
+        assert_eq!(worth(&summary), [], "each once");
+        assert_eq!(worth(&gaining(2.5)), [], "no window is so slow");
     }
 }

@@ -3,7 +3,7 @@
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::method::{self, protocol};
-use crate::thresholds::{FREE_RATIO, INFERRED_CONFIDENCE};
+use crate::thresholds::{FREE_RATIO, FULL_RATIO, INFERRED_CONFIDENCE};
 use crate::view::SummaryView;
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
@@ -18,7 +18,10 @@ pub(super) static RULE: Rule = Rule {
     definition: "A storage protocol is spoken to a server on which nothing of ours runs. The same requests in flight, \
                  spread over twice as many connections, move clearly more: what all connections share has room, and one \
                  connection's window, its slots or the server's thread for it has none. Which of these is not seen, \
-                 which limits the confidence. Where more connections, with as many requests on each, gain less than half \
+                 which limits the confidence. Where long replies of reads arrive at more than four times the rate, less than half a \
+                 request is on its way at a time, the client's CPU is not busy and the gain is under 1.9, no window is full, and the server's CPU \
+                 may need less for each request of several connections: connection and server are then not distinguished, and both are named. \
+                 Where more connections, with as many requests on each, gain less than half \
                  as much at their best, the gain was one of a window and clears it; not so where they move clearly less than the load \
                  itself, for then the server has more requests than it serves well. Where each request has a connection of its own \
                  (S3), more of them only clear it. Nothing is said where one connection moves hot blocks clearly faster, or where each \
@@ -53,6 +56,7 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         // More connections are more requests there: whether the one or the other was missing is not seen.
         gain if gain.is_real() && per_request => Stance::Open,
         gain if gain.is_real() && protocol::is_gain_of_chance(view, cell, gain) => Stance::Clears,
+        gain if gain.is_real() && protocol::is_server_or_connection(view, cell) => Stance::Open,
         gain if gain.is_real() => Stance::Limits,
         gain if gain.is_none() => Stance::Clears,
         _ => return None,
@@ -64,7 +68,12 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         "{}: {requests} requests over twice as many connections give {:.2} times the rate{of_base}",
         cell.id, gain.ratio
     );
-    let load = if stance == Stance::Limits { 1.0 } else { (1.0 / gain.ratio.max(1.0)).min(1.0) * 0.5 };
+    let is_alternative = stance == Stance::Open && !per_request;
+    let load = match stance {
+        Stance::Limits => 1.0,
+        _ if is_alternative => FULL_RATIO,
+        _ => (1.0 / gain.ratio.max(1.0)).min(1.0) * 0.5,
+    };
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::Utilisation, load);
     let verdict = verdict.with_confidence_max(INFERRED_CONFIDENCE).with_load_error(method::error_ratio(cell));
     let verdict = verdict.with_relief_gain(Some(gain.ratio).filter(|gain| *gain > 1.0));
@@ -91,18 +100,21 @@ mod tests {
     #[test]
     fn hot_blocks_over_one_connection_count_as_what_one_connection_moves() {
         // A server's quota gave the load the slower of two windows: 1.41 times that is 1.18 times what one connection moves.
-        let throttled = |wider: f64| {
-            let mut summary = spoken(|cell| cell.arrival(8.0).hot(1.185).over_more_connections(1.407));
+        let throttled = |arrival: f64, wider: f64| {
+            let mut summary = spoken(|cell| cell.arrival(arrival).hot(1.185).over_more_connections(1.407));
             add_wider_loads(&mut summary, &[wider]);
             named(&summary, "bulk read")
         };
-        assert_eq!(throttled(1.08 * 1.185), [Segment::Server]);
-        assert_eq!(throttled(1.7 * 1.185), [Segment::ClientConnection]);
+        for arrival in [3.0, 8.0] {
+            assert_eq!(throttled(arrival, 1.08 * 1.185), [Segment::Server], "{arrival}");
+        }
+        assert_eq!(throttled(3.0, 1.7 * 1.185), [Segment::ClientConnection]);
+        assert_eq!(throttled(8.0, 1.7 * 1.185), [Segment::Server, Segment::ClientConnection]);
     }
 
     /// A summary where twice the connections gained 1.4 times the rate, and two and more connections, as deep each, these.
     fn with_wider_loads(gains: &[f64]) -> narrows_model::Summary {
-        let mut summary = spoken(|cell| cell.arrival(4.0).over_more_connections(1.4));
+        let mut summary = spoken(|cell| cell.arrival(3.0).over_more_connections(1.4));
         add_wider_loads(&mut summary, gains);
         summary
     }

@@ -23,11 +23,13 @@ pub(super) static RULE: Rule = Rule {
                  what remains of its time in the server's memory without the network's round trip, the block's time on \
                  the wire and the client's CPU is the server's; of a durable write with what its commit takes, where neither is half of its time. With many, the same few blocks from the server's memory \
                  move hardly more than the path, the wire has room, the client's CPU is not full, round trips of the network are less \
-                 than half of a request's time, and more connections add nothing: the server is left. Its CPU, its threads and its protocol were not seen apart, so that the \
+                 than half of a request's time, and more connections add nothing: the server is left. Where more connections gain, but long replies of reads arrive at more than four \
+                 times the rate, less than half a request is on its way at a time, the client's CPU is not busy and the gain is under 1.9, \
+                 server and connection are not distinguished, and both are named. Its CPU, its threads and its protocol were not seen apart, so that the \
                  whole server is named, with a limited confidence.",
     formula: "one in flight: T(hot blocks) - round trip (TCP_INFO) - connecting, where each request does, - block / wire - client CPU >= half of the time of one \
               request; many: rate >= 0.7 x hot blocks, wire cleared, client CPU not full, round trip < half of a request's time, more \
-              connections < 1.1 x",
+              connections < 1.1 x, or < 1.9 x with arrival of replies > 4 x rate and rate x round trip < block / 2",
     source: "Hockney's law and asymptotic bounds (Denning and Buzen 1978), by elimination",
     example: "4 KiB reads one at a time: 0.31 ms of 0.42 ms in the server; a NULL round trip takes 0.28 ms, of which the \
               network takes 0.10 ms",
@@ -103,7 +105,8 @@ fn many(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option<S
     let wire = protocol::wire(view, cell)?;
     let more = protocol::more_connections(view, cell);
     let client_is_full = case.cpu.get(&Role::Client).is_some_and(|cpu| cpu.is_full);
-    let has_room = protocol::gains_from_connections(view, cell);
+    let gains = protocol::gains_from_connections(view, cell);
+    let has_room = gains && !protocol::is_server_or_connection(view, cell);
     let is_left = wire.state == WireState::Free && !client_is_full && !has_room && !mostly_travels(cell);
     // Writes that take long though reads do not are the commit's.
     if load < FREE_RATIO || !is_left || protocol::is_slow_to_write(view, cell) {
@@ -116,7 +119,7 @@ fn many(view: &SummaryView<'_>, case: &Case<'_>, cell: &CellSummary) -> Option<S
         text::percent(load),
         text::storage_rate(hot.rate_bytes_per_s?.0),
     );
-    let cap = if more.is_some() { INFERRED_CONFIDENCE } else { ELIMINATED_CONFIDENCE };
+    let cap = if more.is_some() && !gains { INFERRED_CONFIDENCE } else { ELIMINATED_CONFIDENCE };
     let verdict =
         SegmentVerdict::new(RULE.segment, &cell.id, Stance::Limits, Basis::Utilisation, load.min(1.0));
     let verdict = verdict.with_load_error(method::joint_error(cell, hot)).with_confidence_max(cap);
@@ -143,6 +146,52 @@ fn mostly_travels(cell: &CellSummary) -> bool {
 mod tests {
     use super::*;
     use crate::testing::by_protocol::{named, spoken, spoken_on};
+
+    /// A connection whose replies arrive at so many times their rate, with so much of a block on its way, and what twice the
+    /// connections gain.
+    fn gaining(arrival: f64, blocks_on_the_way: f64, gain: f64) -> narrows_model::Summary {
+        let mut summary = spoken(|cell| cell.arrival(arrival).over_more_connections(gain));
+        for cell in &mut summary.cells {
+            let rate = cell.rate_bytes_per_s.map_or(1.0, |rate| rate.0);
+            let round_trip_s = blocks_on_the_way * cell.block_bytes.as_f64() / rate;
+            cell.rtt_min_ns = Some(narrows_model::Nanos::from_secs_f64(round_trip_s));
+        }
+        summary.diagnosis = crate::diagnose(&summary);
+        summary
+    }
+
+    #[test]
+    fn a_gain_over_a_wire_that_is_idle_is_the_servers_or_the_connections() {
+        let both = [Segment::Server, Segment::ClientConnection];
+        let idle = gaining(8.0, 0.1, 1.5);
+        assert_eq!(named(&idle, "bulk read"), both);
+        let entry = |segment| idle.diagnosis.limiting.iter().find(|entry| entry.segment == segment).unwrap();
+        assert_eq!(entry(Segment::Server).relation, narrows_model::Relation::OneOf);
+        let text = &entry(Segment::ClientConnection).evidence[0].text;
+        assert!(text.contains("give 1.50 times the rate"), "{text}");
+        for (arrival, on_the_way, gain) in [(3.0, 0.1, 1.5), (8.0, 0.9, 1.5), (8.0, 0.1, 2.0)] {
+            let limited = gaining(arrival, on_the_way, gain);
+            assert_eq!(
+                named(&limited, "bulk read"),
+                [Segment::ClientConnection],
+                "{arrival} {on_the_way} {gain}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_client_that_is_busy_may_be_what_separates_the_replies() {
+        let mut busy = gaining(8.0, 0.1, 1.5);
+        for cell in &mut busy.cells {
+            let connections = f64::from(cell.requested.workers) * f64::from(cell.clients);
+            let used_s = 0.9 * cell.elapsed_s.last_done * connections;
+            if let Some(cpu) = cell.cpu.get_mut(&Role::Client) {
+                (cpu.user_s, cpu.system_s) = (used_s, 0.0);
+            }
+        }
+        busy.diagnosis = crate::diagnose(&busy);
+        assert!(!named(&busy, "bulk read").contains(&Segment::Server), "{:?}", named(&busy, "bulk read"));
+    }
 
     #[test]
     fn a_wire_with_room_and_memory_as_slow_as_the_path_leave_the_server() {
