@@ -12,9 +12,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+/// In windows in which each client has a CPU for a while, also beside other tests.
 fn scale(folder: &Path, words: &[&str]) -> Seen {
     let short =
-        "scale target --clients 1,2,3 --block 64KiB --file 1MiB --cell-seconds 0.1 --trials 1 --seed 5";
+        "scale target --clients 1,2,3 --block 64KiB --file 1MiB --cell-seconds 0.3 --trials 1 --seed 5";
     let all: Vec<&str> = short.split(' ').chain(words.iter().copied()).collect();
     run(folder, &all)
 }
