@@ -98,6 +98,12 @@ impl<'a> SummaryView<'a> {
         matches!(self.summary.target.form(), Target::Scheme { engine, .. } if engine.declaration().stores_data)
     }
 
+    /// Whether each request of its protocol has a connection of its own, so that more of them are more requests.
+    #[must_use]
+    pub fn connects_per_request(&self) -> bool {
+        self.probe().is_some_and(|probe| probe.connection_per_request)
+    }
+
     /// Whether a part of the path was measured apart from it, with any load: by a cut whose rate limits the path's, or by the
     /// requests of its own protocol.
     #[must_use]

@@ -139,8 +139,8 @@ fn sending_ratio(cell: &CellSummary) -> Option<f64> {
 /// a request fits into the server's receive buffer, so that its window stays open also where the server is what is slow; and a
 /// link that is slower in one direction is left open.
 fn is_faster_back(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
-    let has_connection_each = view.probe().is_some_and(|probe| probe.connection_per_request);
-    let Some(rate) = cell.rate_bytes_per_s.filter(|_| cell.op.is_of_objects() && has_connection_each) else {
+    let may_be = cell.op.is_of_objects() && view.connects_per_request();
+    let Some(rate) = cell.rate_bytes_per_s.filter(|_| may_be) else {
         return false;
     };
     let mut back = view

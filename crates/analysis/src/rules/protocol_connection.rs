@@ -51,14 +51,15 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
     if memory.is_some_and(|share| share < FREE_RATIO) || protocol::is_slow_to_write(view, cell) {
         return None;
     }
-    let per_request = view.probe().is_some_and(|probe| probe.connection_per_request);
-    let stance = match gain {
+    let per_request = view.connects_per_request();
+    let part = (1.0 / gain.ratio.max(1.0)).min(1.0) * 0.5;
+    let (stance, load) = match gain {
         // More connections are more requests there: whether the one or the other was missing is not seen.
-        gain if gain.is_real() && per_request => Stance::Open,
-        gain if gain.is_real() && protocol::is_gain_of_chance(view, cell, gain) => Stance::Clears,
-        gain if gain.is_real() && protocol::is_server_or_connection(view, cell) => Stance::Open,
-        gain if gain.is_real() => Stance::Limits,
-        gain if gain.is_none() => Stance::Clears,
+        gain if gain.is_real() && per_request => (Stance::Open, part),
+        gain if gain.is_real() && protocol::is_gain_of_chance(view, cell, gain) => (Stance::Clears, part),
+        gain if gain.is_real() && protocol::is_server_or_connection(view, cell) => (Stance::Open, FULL_RATIO),
+        gain if gain.is_real() => (Stance::Limits, 1.0),
+        gain if gain.is_none() => (Stance::Clears, part),
         _ => return None,
     };
     let requests = if per_request { "twice as many" } else { "as many" };
@@ -68,12 +69,6 @@ fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict
         "{}: {requests} requests over twice as many connections give {:.2} times the rate{of_base}",
         cell.id, gain.ratio
     );
-    let is_alternative = stance == Stance::Open && !per_request;
-    let load = match stance {
-        Stance::Limits => 1.0,
-        _ if is_alternative => FULL_RATIO,
-        _ => (1.0 / gain.ratio.max(1.0)).min(1.0) * 0.5,
-    };
     let verdict = SegmentVerdict::new(RULE.segment, &cell.id, stance, Basis::Utilisation, load);
     let verdict = verdict.with_confidence_max(INFERRED_CONFIDENCE).with_load_error(method::error_ratio(cell));
     let verdict = verdict.with_relief_gain(Some(gain.ratio).filter(|gain| *gain > 1.0));

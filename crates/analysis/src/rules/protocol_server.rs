@@ -183,8 +183,7 @@ mod tests {
     fn a_client_that_is_busy_may_be_what_separates_the_replies() {
         let mut busy = gaining(8.0, 0.1, 1.5);
         for cell in &mut busy.cells {
-            let connections = f64::from(cell.requested.workers) * f64::from(cell.clients);
-            let used_s = 0.9 * cell.elapsed_s.last_done * connections;
+            let used_s = 0.9 * cell.elapsed_s.last_done * method::connections(cell);
             if let Some(cpu) = cell.cpu.get_mut(&Role::Client) {
                 (cpu.user_s, cpu.system_s) = (used_s, 0.0);
             }

@@ -115,16 +115,16 @@ fn the_output_of_both_editions_is_what_the_importer_reads() {
         .filter(|word| **word != "-f1")
         .map(|word| if *word == "2:8k:100" { "1:8k:100" } else { word })
         .collect();
-    let ran = |words: &str, small: &[&str]| {
-        let seen = suite(folder.path(), words, small);
+    let ran = |words: &str| {
+        let seen = suite(folder.path(), words, &older);
         assert_eq!(seen.code, Some(0), "{seen:?}");
         seen
     };
     let tables = |printed: &str| -> String {
         printed.split_inclusive('\n').filter(|line| !line.contains(',')).collect()
     };
-    let old = ran("-q --edition 1.03 --out old.d", &older);
-    let fast = ran("--edition 1.03 -f --out fast.d", &older);
+    let old = ran("-q --edition 1.03 --out old.d");
+    let fast = ran("--edition 1.03 -f --out fast.d");
     for (name, text, count) in [
         ("new", &EVERY_PHASE.0.stdout, 12),
         ("old", &old.stdout, 12),
@@ -161,16 +161,16 @@ fn piped(program: &str, text: &str) -> Option<String> {
 
 #[test]
 fn the_packages_own_readers_take_the_csv() {
-    let csv = EVERY_PHASE.0.stdout.clone();
+    let csv = &EVERY_PHASE.0.stdout;
     assert_eq!(csv.lines().filter(|line| !line.starts_with("1.98,")).count(), 0, "CSV alone: {csv}");
-    let row = rows(&csv)[0].clone();
-    if let Some(text) = piped("bon_csv2txt", &csv) {
+    let row = rows(csv)[0].clone();
+    if let Some(text) = piped("bon_csv2txt", csv) {
         assert_eq!(text.matches("1:100:10/2").count(), 1, "{text}");
         for latency in &row[38..] {
             assert!(text.contains(latency), "{latency}: {text}");
         }
     }
-    if let Some(html) = piped("bon_csv2html", &csv) {
+    if let Some(html) = piped("bon_csv2html", csv) {
         assert!(html.contains("here") && html.contains(row[49]), "{html}");
     }
 }

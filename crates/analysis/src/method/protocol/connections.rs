@@ -4,6 +4,7 @@
 
 use super::{by_arrival, hot};
 use crate::facts::{TravelTime, reads};
+use crate::method::connections;
 use crate::method::gain::RateGain;
 use crate::thresholds::BUSY_RATIO;
 use crate::view::SummaryView;
@@ -79,8 +80,7 @@ pub(crate) fn gains_from_connections(view: &SummaryView<'_>, cell: &CellSummary)
 ///
 /// False where each request has a connection of its own, and where the client's CPU time may be what separates the replies.
 pub(crate) fn is_server_or_connection(view: &SummaryView<'_>, cell: &CellSummary) -> bool {
-    let has_connection_each = view.probe().is_some_and(|probe| probe.connection_per_request);
-    if !reads(cell.op) || has_connection_each {
+    if !reads(cell.op) || view.connects_per_request() {
         return false;
     }
     let base = best_of_one_connection(view, cell);
@@ -100,10 +100,7 @@ fn is_window_full(cell: &CellSummary) -> bool {
 
 /// Whether the client uses most of a CPU for each connection, or this is not known.
 fn is_client_busy(cell: &CellSummary) -> bool {
-    let connections = f64::from(cell.requested.workers) * f64::from(cell.clients);
-    let used = cell.cpu.get(&Role::Client).and_then(|cpu| {
-        let used_s = cpu.user_s + cpu.system_s - cpu.polling_s.unwrap_or(0.0);
-        ratio(used_s, cell.elapsed_s.last_done * connections)
-    });
+    let window_s = cell.elapsed_s.last_done * connections(cell);
+    let used = cell.cpu.get(&Role::Client).and_then(|cpu| ratio(cpu.user_s + cpu.system_s, window_s));
     used.is_none_or(|used| used >= BUSY_RATIO)
 }

@@ -219,7 +219,7 @@ impl Served {
     }
 }
 
-/// A study of two cells, each of two clients.
+/// A study of two cells, each of two clients, which wait most of the time.
 pub(crate) const TWO_CELLS_OF_TWO_CLIENTS: &str = r#"
 target = "null:"
 seconds = 30
