@@ -14,7 +14,8 @@ const READ_BYTES: usize = 1 << 20;
 ///
 /// # Cost
 /// Reads the whole program once.
-pub(crate) fn own_identity() -> HostIdentity {
+#[must_use]
+pub fn own_identity() -> HostIdentity {
     let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned());
     let boot_id = read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let time = std::fs::read_link("/proc/self/ns/time");
@@ -40,8 +41,7 @@ fn own_cpus() -> Vec<u32> {
 }
 
 /// Memory that this process can use; `None` where it is not known.
-#[must_use]
-pub fn own_memory() -> Option<Bytes> {
+fn own_memory() -> Option<Bytes> {
     let process = ProcessFacts { affinity_cpus: own_cpus(), clock_resolution_ns: None };
     host(&Root::system(), &process).0.usable_memory()
 }

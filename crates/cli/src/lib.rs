@@ -52,7 +52,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub use exit::{CommandFailure, EXIT_CODES, ExitCodeFacts};
-pub use identity::own_memory;
+pub use identity::own_identity;
 pub use job_rank::{JobRank, launched_rank};
 pub use measurement::{refusal_of_bytes, time_of_day};
 pub use narrows_engines::own_folders::keep_disks;

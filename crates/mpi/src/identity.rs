@@ -28,24 +28,21 @@ pub(crate) struct RankIdentity {
 
 impl RankIdentity {
     /// That of this process.
+    ///
+    /// # Cost
+    /// Reads the whole program once.
     pub(crate) fn of_this_process() -> Self {
-        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
-        let boot_id = read("/proc/sys/kernel/random/boot_id");
+        let own = narrows::own_identity();
         let pid = std::process::id();
-        let started_ticks = narrows_sys::process::started_ticks(pid).unwrap_or_default();
-        let time = std::fs::read_link("/proc/self/ns/time");
-        let time = time.map(|link| link.to_string_lossy().into_owned()).unwrap_or_default();
-        let namespace = narrows_sys::process::pid_namespace();
         Self {
-            host: read("/proc/sys/kernel/hostname"),
+            host: own.hostname,
             pid,
-            started_ticks,
-            cpus: cpus(),
-            memory_bytes: narrows::own_memory(),
-            // Numbers of processes mean nothing to a rank that cannot tell whose they are.
-            processes: namespace.map(|namespace| format!("{boot_id} {namespace}")).unwrap_or_default(),
-            clock: format!("{boot_id} {time}"),
-            program: program(),
+            started_ticks: narrows_sys::process::started_ticks(pid).unwrap_or_default(),
+            cpus: own.affinity_cpus,
+            memory_bytes: own.memory_bytes,
+            processes: own.processes,
+            clock: own.clock,
+            program: own.program,
             words: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
         }
     }
@@ -53,19 +50,6 @@ impl RankIdentity {
     /// Whether the process of `other` is known here by its number.
     pub(crate) fn knows_process_of(&self, other: &Self) -> bool {
         !self.processes.is_empty() && self.processes == other.processes
-    }
-}
-
-fn cpus() -> Vec<u32> {
-    let cpus = narrows_sys::process::affinity().unwrap_or_default();
-    cpus.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect()
-}
-
-/// What this process runs: two builds differ in it.
-fn program() -> String {
-    match std::fs::read("/proc/self/exe") {
-        Ok(bytes) => format!("{} bytes, checksum {:08x}", bytes.len(), crc32c::crc32c(&bytes)),
-        Err(error) => format!("unreadable ({error})"),
     }
 }
 
