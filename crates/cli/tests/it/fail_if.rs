@@ -59,7 +59,8 @@ fn a_run_whose_conditions_do_not_contain_is_done_and_one_without_their_figure_is
 #[test]
 fn a_check_measures_the_load_of_its_condition_also_where_its_verdict_needs_it_not() {
     let folder = tempfile::tempdir().unwrap();
-    let words = ["check", ".", "--json", "--quiet", "--seconds", "20", "--cell-seconds", "0.1"];
+    let words =
+        ["check", ".", "--json", "--quiet", "--op", "read", "--seconds", "14", "--cell-seconds", "0.1"];
     let seen = run(folder.path(), &[&words[..], &["--fail-if", "read 64KiB rate < 1B/s"]].concat());
     let summary: Value = serde_json::from_str(&seen.stdout).unwrap();
     let outcomes = summary["thresholds"].as_array().unwrap();

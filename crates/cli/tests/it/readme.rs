@@ -21,7 +21,7 @@ const SHORTER: &[(&str, &str)] = &[
     ("narrows check --plan", ""),
     ("narrows check", "--seconds 4 --cell-seconds 0.1 --quiet"),
     ("narrows run depth.toml --plan", ""),
-    ("narrows run", "--seconds 10 --cell-seconds 0.1 --trials 2 --quiet"),
+    ("narrows run", "--seconds 5 --cell-seconds 0.1 --trials 2 --quiet"),
     ("narrows relay", "--bytes 192KiB --trials 1 --quiet"),
     ("narrows noise", "--seconds 3 --cell-seconds 0.1 --runs 2 --quiet"),
     ("narrows suite", "--cell-seconds 0.1 --quiet"),
@@ -29,6 +29,9 @@ const SHORTER: &[(&str, &str)] = &[
 
 /// The largest file of README's run of IOzone, which has no budget to make smaller.
 const LARGEST_FILE: &str = "-g 4m";
+
+/// The MiB of README's run of bonnie++, which has no budget either.
+const BONNIE_SIZE: &str = "-s 64";
 
 /// The lines of README that are commands: in a block of four spaces, without their comments.
 fn commands(readme: &str) -> Vec<String> {
@@ -78,7 +81,8 @@ impl ReadmeRun {
             ("127.0.0.1:7300", format!("127.0.0.1:{}", ports[1])),
             ("127.0.0.1:7301", format!("127.0.0.1:{}", ports[2])),
             // Up to 4 MiB there are 728 cells of tests.
-            (LARGEST_FILE, "-g 256k".to_owned()),
+            (LARGEST_FILE, "-g 128k".to_owned()),
+            (BONNIE_SIZE, "-s 4".to_owned()),
         ]);
         Self { folder, servers: Vec::new(), replaced }
     }
@@ -160,10 +164,9 @@ fn every_command_of_the_readme_runs_as_printed() {
         count += 1;
     }
     assert!(count >= 15, "{count} commands were found");
-    assert!(
-        readme.contains(LARGEST_FILE),
-        "{LARGEST_FILE} is not in the README any more, and was to be replaced"
-    );
+    for size in [LARGEST_FILE, BONNIE_SIZE] {
+        assert!(readme.contains(size), "{size} is not in the README any more, and was to be replaced");
+    }
 }
 
 #[test]

@@ -11,8 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-const STUDY: &str = "target = \"s3://bucket/p?endpoint=http://BUCKET\"\n[workload]\nop = \"read\"\nblock = \"16KiB\"\n\
-                     file = \"256KiB\"\n[stop]\nmeasure = \"1s\"\nwarm_up = \"100ms\"\n";
+/// A study of the bucket at `address` with so many trials of its one cell.
+fn study_text(address: &str, trials: u32) -> String {
+    format!(
+        "target = \"s3://bucket/p?endpoint=http://{address}\"\ncuts = []\n[workload]\nop = \"read\"\nblock = \"16KiB\"\n\
+         file = \"256KiB\"\n[stop]\nmeasure = \"1s\"\nwarm_up = \"100ms\"\ntrials = {trials}\n"
+    )
+}
 
 /// The text of an exporter of a machine of one CPU.
 fn text(busy_s: f64, idle_s: f64) -> String {
@@ -29,8 +34,12 @@ fn plain(body: &str) -> Vec<u8> {
 
 /// Runs the study on a bucket with the metrics at `address`; what was seen, and the bucket.
 fn study(folder: &Path, address: &str) -> (Seen, Bucket) {
+    study_of(folder, address, 1)
+}
+
+fn study_of(folder: &Path, address: &str, trials: u32) -> (Seen, Bucket) {
     let (bucket, at) = serve_bucket();
-    fs::write(folder.join("study.toml"), STUDY.replace("BUCKET", &at)).unwrap();
+    fs::write(folder.join("study.toml"), study_text(&at, trials)).unwrap();
     let url = format!("http://{address}");
     let words = ["run", "study.toml", "--out", "record", "--seed", "7", "--server-metrics", &url];
     let mut command = narrows(folder, &words);
@@ -120,7 +129,7 @@ fn an_exporter_that_falls_silent_is_not_asked_for_the_rest_of_the_run() {
         }
         plain(&text(10.0, 1000.0))
     });
-    let (seen, _bucket) = study(folder.path(), &address);
+    let (seen, _bucket) = study_of(folder.path(), &address, 2);
     seen.assert_said(0, &["not read any more: 2 readings in a row", "the run goes on"]);
     assert_eq!(seen.stderr.matches("not read any more").count(), 1, "{seen:?}");
     assert_eq!(count.load(Ordering::Relaxed), 3, "one before the run, and two that were waited for");
@@ -174,7 +183,7 @@ fn an_exporter_of_this_machine_itself_is_refused_before_any_load() {
 fn what_is_no_plain_http_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (_bucket, at) = serve_bucket();
-    fs::write(folder.path().join("study.toml"), STUDY.replace("BUCKET", &at)).unwrap();
+    fs::write(folder.path().join("study.toml"), study_text(&at, 1)).unwrap();
     for url in ["https://server:9100/metrics", "server:9100", "http://me:hidden@server:9100/"] {
         let mut command = narrows(folder.path(), &["run", "study.toml", "--plan", "--server-metrics", url]);
         command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");

@@ -17,7 +17,7 @@ const STALL: Duration = Duration::from_millis(40);
 const STALLS: u32 = 12;
 
 /// The kill falls so long after the end of the first cell, amid the second.
-const AMID: Duration = Duration::from_millis(700);
+const AMID: Duration = Duration::from_millis(250);
 
 /// What a verification may not find.
 const WRONG: [&str; 4] = ["mismatch_count", "wrong_bytes", "unread_bytes", "undecided_bytes"];
@@ -64,7 +64,7 @@ fn every_block_is_whole_through_a_proxy_that_stands_still_again_and_again() {
     for mode in MODES {
         let folder = tempfile::tempdir().unwrap();
         let path = Path2::start(folder.path(), mode);
-        let mut load = path.load(folder.path(), "[\"16KiB\"]", "2s");
+        let mut load = path.load(folder.path(), "[\"16KiB\"]", "1200ms");
         load.wait_for("seed 7");
         for _ in 0..STALLS {
             path.proxy.signal("STOP");
@@ -89,7 +89,7 @@ fn a_proxy_that_is_killed_leaves_what_was_whole_and_no_cell_that_only_looks_so()
     for mode in MODES {
         let folder = tempfile::tempdir().unwrap();
         let mut path = Path2::start(folder.path(), mode);
-        let mut load = path.load(folder.path(), "[\"16KiB\", \"64KiB\"]", "2s");
+        let mut load = path.load(folder.path(), "[\"16KiB\", \"64KiB\"]", "1200ms");
         load.wait_for("[1/2]");
         pause(AMID);
         path.proxy.kill9();

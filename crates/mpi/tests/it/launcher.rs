@@ -73,6 +73,8 @@ impl MpiLauncher {
         command.env("TMPDIR", "/tmp");
         if self == Self::OpenMpi {
             command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+            // Ranks that wait leave the processor to other tests.
+            command.env("OMPI_MCA_mpi_yield_when_idle", "1");
         }
     }
 

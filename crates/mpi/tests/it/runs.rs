@@ -60,7 +60,7 @@ fn a_check_by_two_ranks_names_its_loads_with_two_clients() {
         "--seconds",
         "8",
         "--cell-seconds",
-        "0.5",
+        "0.2",
         "--block",
         "64KiB",
         "--depth",
@@ -207,7 +207,7 @@ fn without_a_launcher_it_is_one_rank_though_the_library_then_sets_variables_of_a
 #[test]
 fn noise_is_of_all_ranks_and_what_loads_from_fewer_says_so() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let words = "noise . --runs 2 --seconds 6 --cell-seconds 0.3 --block 64KiB --depth 1 --op read --out r";
+    let words = "noise . --runs 2 --seconds 4 --cell-seconds 0.1 --block 64KiB --depth 1 --op read --out r";
     let ended = run(folder.path(), 2, &words.split(' ').collect::<Vec<_>>());
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
     let trials = events_of(&folder.path().join("r").join("run-001"), "trial_finished");

@@ -238,13 +238,18 @@ fn poisson_arrivals_are_handed_over_as_a_poisson_process_in_virtual_time() {
 }
 
 #[test]
-fn poisson_arrivals_are_handed_over_as_a_poisson_process_on_the_machines_clock() {
-    // A machine that is busy with other things can delay a run: five attempts, each with its own schedule.
-    let pass = (0..5).any(|seed| {
-        let at_ns = submissions(MonotonicClock::new(), Arrivals::Poisson { ops_per_s: 200.0 }, seed);
-        is_poisson(&at_ns, 200.0, 0.001)
-    });
-    assert!(pass);
+fn poisson_arrivals_are_handed_over_on_the_machines_clock_as_in_virtual_time() {
+    let arrivals = || Arrivals::Poisson { ops_per_s: 200.0 };
+    let due_ns = submissions(VirtualClock::default(), arrivals(), 1);
+    let at_ns = submissions(MonotonicClock::new(), arrivals(), 1);
+    assert!((due_ns.len() * 3 / 4..=due_ns.len()).contains(&at_ns.len()), "{}", at_ns.len());
+    assert!(at_ns.iter().zip(&due_ns).all(|(at_ns, due_ns)| at_ns >= due_ns), "none before it is due");
+    let mut late_ns: Vec<u64> = at_ns.iter().zip(&due_ns).map(|(at_ns, due_ns)| at_ns - due_ns).collect();
+    late_ns.sort_unstable();
+    // A machine that is busy with other things delays some of them. A clock that runs 2 % off delays half of them by more, and
+    // hand-overs of several at a time leave few that are on time.
+    assert!(late_ns[late_ns.len() / 2] < 20_000_000, "{late_ns:?}");
+    assert!(late_ns[late_ns.len() / 20] < 1_000_000, "{late_ns:?}");
 }
 
 #[test]
