@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::spoken::check_target;
 use crate::support::tgt::{SERIAL, Tgt, TgtSetup};
-use crate::support::waits::{pause, wait_until};
+use crate::support::waits::{pause, wait_until, wait_until_measuring};
 use crate::support::{SOON, conform, lab_with_iscsi};
 use narrows_engines::conformance;
 use narrows_engines::iscsi::UnitRegion;
@@ -149,8 +149,8 @@ fn a_target_that_is_killed_and_started_again_loses_nothing_and_what_was_sent_aga
     let Some(lab) = lab_with_iscsi() else { return };
     let mut server = Tgt::start(&lab, 1, 64 * MIB, TgtSetup::default());
     let mut run = start_run(&lab, "restart", &study(&server.target(""), 8, 6, ""), &[]);
-    wait_until(|| !server.is_empty());
-    pause(Duration::from_millis(2500));
+    wait_until_measuring(&lab.scratch().join("restart"));
+    pause(Duration::from_millis(1500));
     server.kill();
     pause(Duration::from_millis(300));
     server.start_again();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use narrows_lab::clock::monotonic_ns;
 
 /// How long [`wait_until`] waits.
-const USUALLY: Duration = Duration::from_secs(15);
+const USUALLY: Duration = Duration::from_mins(1);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 const RARE_LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -46,6 +46,13 @@ pub(crate) fn wait_for_own_place(folder: &Path) -> PathBuf {
     };
     wait_until(|| found().is_some());
     found().unwrap()
+}
+
+/// Returns when a run whose record is in this folder measures a load.
+#[track_caller]
+pub(crate) fn wait_until_measuring(record: &Path) {
+    let events = record.join("events.jsonl");
+    wait_until(|| fs::read_to_string(&events).is_ok_and(|text| text.contains(r#""phase":"measure""#)));
 }
 
 /// Lets time pass: the load goes on meanwhile.
