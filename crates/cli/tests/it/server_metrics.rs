@@ -37,6 +37,7 @@ fn study(folder: &Path, address: &str) -> (Seen, Bucket) {
     study_of(folder, address, 1)
 }
 
+/// The same with so many trials.
 fn study_of(folder: &Path, address: &str, trials: u32) -> (Seen, Bucket) {
     let (bucket, at) = serve_bucket();
     fs::write(folder.join("study.toml"), study_text(&at, trials)).unwrap();

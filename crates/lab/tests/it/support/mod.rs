@@ -36,8 +36,8 @@ use narrows_lab::{Host, Lab, LabProcess, MachineTicks, labcat_bin};
 use narrows_model::workload::SyncPolicy;
 use narrows_model::{Op, Target};
 
-/// Longer than any step here takes on a machine that works, however busy it is.
-pub(crate) const SOON: Duration = Duration::from_mins(2);
+/// Longer than any step here takes on a machine that works.
+pub(crate) const SOON: Duration = Duration::from_secs(30);
 
 /// Fails where anything is left in `folder` but what mkfs.ext4 makes there.
 #[track_caller]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use narrows_lab::clock::monotonic_ns;
 
 /// How long [`wait_until`] waits.
-const USUALLY: Duration = Duration::from_mins(1);
+const USUALLY: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 const RARE_LOOK_EVERY: Duration = Duration::from_millis(500);
 
