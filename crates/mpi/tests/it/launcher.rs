@@ -4,6 +4,12 @@
 
 use std::process::Command;
 
+thread_local! {
+    /// The folder for the files of the jobs of one test, directly in `/tmp`, for their paths have a limit. Jobs that start at
+    /// once in one folder fail now and then: Open MPI makes a folder of one name for all of them.
+    static START_FOLDER: tempfile::TempDir = tempfile::tempdir_in("/tmp").unwrap();
+}
+
 /// What starts the ranks of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MpiLauncher {
@@ -69,8 +75,7 @@ impl MpiLauncher {
 
     /// The environment of a process that starts MPI, under the launcher or without it.
     pub(crate) fn prepare(self, command: &mut Command) {
-        // The folder for the files of a job's start: their paths have a limit.
-        command.env("TMPDIR", "/tmp");
+        START_FOLDER.with(|folder| command.env("TMPDIR", folder.path()));
         if self == Self::OpenMpi {
             command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
             // Ranks that wait leave the processor to other tests.

@@ -27,6 +27,8 @@ pub(crate) struct RankHosts {
     hosts: Vec<Host>,
     launcher: Host,
     agent: PathBuf,
+    /// For the files of the job's start, on all hosts: jobs that start at once in one folder fail now and then.
+    start_folder: PathBuf,
 }
 
 impl RankHosts {
@@ -36,7 +38,9 @@ impl RankHosts {
         let agent = lab.scratch().join("agent");
         fs::write(&agent, agent_script(&hosts)).unwrap();
         fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
-        Self { hosts, launcher: lab.host(LAUNCHER_HOST).unwrap(), agent }
+        let start_folder = lab.scratch().join("start");
+        fs::create_dir(&start_folder).unwrap();
+        Self { hosts, launcher: lab.host(LAUNCHER_HOST).unwrap(), agent, start_folder }
     }
 
     /// The hosts.
@@ -82,8 +86,6 @@ impl RankHosts {
             RankOrder::ByTurns => "node",
         };
         let mut command = self.launcher.command("mpirun");
-        // The folder for the files of a job's start: their paths have a limit.
-        command.env("TMPDIR", "/tmp");
         command.args([
             "--allow-run-as-root",
             "--host",
@@ -96,6 +98,7 @@ impl RankHosts {
             "none",
         ]);
         command.args(["--mca", "plm_rsh_agent"]).arg(&self.agent);
+        command.args(["--mca", "orte_tmpdir_base"]).arg(&self.start_folder);
         for setting in [
             "plm_rsh_no_tree_spawn 1",
             "mpi_yield_when_idle 1",

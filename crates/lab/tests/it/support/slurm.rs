@@ -175,15 +175,19 @@ fn start_munge(lab: &Lab, own: &Path, host: &Host) -> LabProcess {
 }
 
 /// What Slurm is to know: nodes with as many CPUs as the tests want, no accounting, no control groups, and a folder of its own for
-/// the files of each node, those of `PMIx` among them.
+/// the files of each node, those of `PMIx` among them. The numbers of jobs start where no other lab's do: Open MPI names segments
+/// of shared memory after host and job, and labs on this machine have hosts of the same names.
 fn configuration_text(own: &Path, controller: &Host, nodes: &[Host]) -> String {
     let own = own.display();
     let address = controller.address();
+    let [_, _, subnet, _] = address.octets();
+    let first_job = u32::from(subnet) * 1000 + 1;
     let mut text = format!(
         "ClusterName=lab
 SlurmctldHost={CONTROLLER}({address})
 AuthType=auth/munge
 AuthInfo=socket={own}/munge
+FirstJobId={first_job}
 SlurmUser=root
 SlurmdUser=root
 StateSaveLocation={own}
