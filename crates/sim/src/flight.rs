@@ -145,7 +145,7 @@ impl SimRequests {
         }
         let flight = &self.slots[slot];
         if let Some(left) = flight.entered.checked_sub(1).and_then(|index| flight.route.stages().get(index)) {
-            world.ledger.cpu.add(&left.cpu, 1.0);
+            world.ledger.use_cpu(&left.cpu, 1.0, at_ns);
         }
         if flight.entered < flight.route.stages().len() {
             self.enter(world, slot);
@@ -162,9 +162,10 @@ impl SimRequests {
             let entered = flight.entered.checked_sub(1).and_then(|index| flight.route.stages().get(index));
             if let Some(stage) = entered.filter(|_| at_ns > start_ns) {
                 let done_ns = at_ns.min(finish_ns) - start_ns;
-                ledger.cpu.add(&stage.cpu, done_ns as f64 / (finish_ns - start_ns) as f64);
+                ledger.use_cpu(&stage.cpu, done_ns as f64 / (finish_ns - start_ns) as f64, at_ns);
             }
         }
+        ledger.end_periods(at_ns);
         ledger
     }
 

@@ -14,7 +14,10 @@ use narrows_model::units::round_to_u64;
 use narrows_model::{Bytes, Nanos, Role};
 
 /// Period of a CPU quota, the kernel's default.
-const QUOTA_PERIOD_NS: f64 = 100e6;
+const QUOTA_PERIOD_NS: u64 = 100_000_000;
+/// A quota has run out in a period in which so much of it was used: services are booked as they end, so that one of them may
+/// count for the next period.
+const RAN_OUT_RATIO: f64 = 0.95;
 const MEMORY_AVAILABLE: Bytes = Bytes(8 << 30);
 const CONGESTION_WINDOW: Bytes = Bytes(4 << 20);
 
@@ -77,11 +80,41 @@ impl ThreadUse {
     }
 }
 
+/// The periods of a CPU quota in which it ran out.
+#[derive(Debug, Clone, Copy, Default)]
+struct QuotaPeriods {
+    /// What may be used in a period; `None` without a quota.
+    quota_ns: Option<f64>,
+    ended_count: u64,
+    /// CPU time that was used until the last of them ended.
+    used_ns: f64,
+    ran_out_count: u64,
+}
+
+impl QuotaPeriods {
+    fn new(quota_cpus: Option<f64>) -> Self {
+        Self { quota_ns: quota_cpus.map(|cpus| cpus * QUOTA_PERIOD_NS as f64), ..Self::default() }
+    }
+
+    /// Ends the periods before `now_ns`, until when `used_ns` of CPU time was used.
+    fn end_until(&mut self, now_ns: u64, used_ns: f64) {
+        let ended_count = now_ns / QUOTA_PERIOD_NS;
+        let Some(quota_ns) = self.quota_ns.filter(|_| ended_count > self.ended_count) else { return };
+        let most_ns = quota_ns * (ended_count - self.ended_count) as f64;
+        if used_ns - self.used_ns >= most_ns * RAN_OUT_RATIO {
+            self.ran_out_count += ended_count - self.ended_count;
+        }
+        (self.ended_count, self.used_ns) = (ended_count, used_ns);
+    }
+}
+
 /// Everything booked so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SimLedger {
     /// CPU time used.
-    pub(crate) cpu: CpuCharge,
+    cpu: CpuCharge,
+    client_quota: QuotaPeriods,
+    server_quota: QuotaPeriods,
     /// Presence on the wire towards the server.
     pub(crate) on_wire_up: OccupiedTime,
     /// Presence on the wire towards the client.
@@ -117,6 +150,24 @@ impl CpuCharge {
 }
 
 impl SimLedger {
+    /// That of a machine on which nothing has happened yet.
+    pub(crate) fn new(profile: &SimProfile) -> Self {
+        let quota = |role| QuotaPeriods::new(host_cpus(profile, role).1);
+        Self { client_quota: quota(Role::Client), server_quota: quota(Role::Server), ..Self::default() }
+    }
+
+    /// Books a share of the CPU time of a service that has come so far at `now_ns`.
+    pub(crate) fn use_cpu(&mut self, cpu: &CpuCharge, share: f64, now_ns: u64) {
+        self.end_periods(now_ns);
+        self.cpu.add(cpu, share);
+    }
+
+    /// Ends the periods of quotas that are over at `now_ns`.
+    pub(crate) fn end_periods(&mut self, now_ns: u64) {
+        self.client_quota.end_until(now_ns, role_cpu_ns(&self.cpu, Role::Client));
+        self.server_quota.end_until(now_ns, role_cpu_ns(&self.cpu, Role::Server));
+    }
+
     /// Books what a completed request has moved; it stayed at the device for `device_stay_ns`.
     pub(crate) fn book(&mut self, moved: &RequestTraffic, device_stay_ns: u64, packets: &Packets) {
         let up_count = moved.up_bytes.div_ceil(packets.payload_bytes);
@@ -200,19 +251,18 @@ impl LedgerReader<'_> {
     }
 
     fn cgroup_cpu(&self, ledger: &SimLedger, role: Role, here_ns: u64) -> Option<CgroupCpu> {
-        let (online_cpus, quota_cpus) = host_cpus(self.profile, role);
-        let quota = quota_cpus?;
+        let quota_cpus = host_cpus(self.profile, role).1;
+        quota_cpus?;
         let usage_ns = role_cpu_ns(&ledger.cpu, role);
         let slowdown = if role == Role::Server { self.slowdown.server } else { self.slowdown.client };
         let throttled_ns = usage_ns * (slowdown - 1.0);
-        // A throttled period loses what the quota takes from the CPUs online.
-        let lost_ns = (f64::from(online_cpus) - quota) * QUOTA_PERIOD_NS;
-        let period_count = round_to_u64(here_ns as f64 / QUOTA_PERIOD_NS);
+        let periods = if role == Role::Server { ledger.server_quota } else { ledger.client_quota };
+        let period_count = here_ns / QUOTA_PERIOD_NS;
         Some(CgroupCpu {
             path: "/narrows".to_owned(),
             usage_ns: Nanos(round_to_u64(usage_ns)),
             throttled_ns: Nanos(round_to_u64(throttled_ns)),
-            throttled_count: round_to_u64(throttled_ns / lost_ns).min(period_count),
+            throttled_count: periods.ran_out_count.min(period_count),
             period_count,
             quota_cpus,
         })

@@ -10,7 +10,8 @@
 //!   `parallel` times one server's rate.
 //! * The CPU laws (`generator`, `client_cpu`, `server_cpu`) state CPU time; the CPUs serve them, `parallel` of these
 //!   laws has no meaning. A CPU count that is not whole is rounded up to servers, each slowed so that together they
-//!   give the declared CPU time; what is lost to slowing is throttled time.
+//!   give the declared CPU time; what is lost to slowing is throttled time. A kernel lets a service run at full speed until
+//!   the quota has run out; the periods in which it does are counted as the kernel counts them.
 //! * `device_ops_per_s` delays a request until its turn, and costs nothing while the device is asked for less.
 //! * The round-trip time delays every request and fills nothing.
 //! * The hit ratios apply whatever cache state a workload asks for. A failing request uses its fixed times, moves no

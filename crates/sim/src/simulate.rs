@@ -32,7 +32,7 @@ pub fn simulate(profile: &SimProfile, plan: &Plan) -> Result<Vec<Event>, SimErro
     check::plan(plan)?;
     let machine = Machine::new(profile.clone(), plan.seed)?;
     let mut world =
-        World { machine, ledger: SimLedger::default(), packets: packets(profile), now_ns: RUN_START_NS };
+        World { machine, ledger: SimLedger::new(profile), packets: packets(profile), now_ns: RUN_START_NS };
     let mut events = vec![Event::RunStarted { at_ns: Nanos(RUN_START_NS) }];
     if profile.network.is_some() {
         events.push(Event::ServerConnected {

@@ -48,8 +48,11 @@ pub(crate) fn fitted(view: &SummaryView<'_>, features: &Features) -> f64 {
 
 /// The logistic law without caps.
 pub(crate) fn logistic(features: &Features) -> f64 {
-    let score: f64 = features
-        .values()
+    logistic_of_values(&features.values())
+}
+
+fn logistic_of_values(values: &[f64; 4]) -> f64 {
+    let score = values
         .iter()
         .zip(coefficients::WEIGHTS)
         .map(|(value, weight)| value * weight)

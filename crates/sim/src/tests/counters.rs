@@ -79,8 +79,24 @@ fn a_quota_below_one_cpu_is_used_up_and_throttled() {
     let throttled = grew(server, |sample| group(sample).throttled_ns.0) as f64;
     assert!(near(usage / elapsed, 0.3, 0.01), "{}", usage / elapsed);
     assert!(near(throttled / elapsed, 0.7, 0.01), "{}", throttled / elapsed);
-    assert!(grew(server, |sample| group(sample).throttled_count) > 0);
+    let periods = grew(server, |sample| group(sample).period_count);
+    assert!(periods >= 5, "{periods}");
+    assert!(grew(server, |sample| group(sample).throttled_count).abs_diff(periods) <= 1);
     assert!(pair(&output, Role::Client).after.cgroup_cpu.is_none());
+}
+
+#[test]
+fn a_quota_of_which_a_part_is_used_evenly_runs_out_in_no_period() {
+    // One request at a time uses 50 us of the server's CPU in 20 + 100 + 50/0.5 + 80 us: 0.17 of 0.5 CPUs.
+    let profile = SimProfile { server_cpus: 0.5, ..machine(0.0) };
+    let output = run(&profile, cell(Cut::Path, Op::Read, 0, 1));
+    let server = pair(&output, Role::Server);
+    let group = |sample: &CounterSample| sample.cgroup_cpu.clone().unwrap();
+    let elapsed = grew(server, |sample| sample.at_ns.0) as f64;
+    let usage = grew(server, |sample| group(sample).usage_ns.0) as f64;
+    assert!(near(usage / elapsed, 50.0 / 300.0, 0.01), "{}", usage / elapsed);
+    assert!(grew(server, |sample| group(sample).period_count) >= 5);
+    assert_eq!(grew(server, |sample| group(sample).throttled_count), 0);
 }
 
 #[test]
