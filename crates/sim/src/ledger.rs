@@ -98,11 +98,14 @@ impl QuotaPeriods {
 
     /// Ends the periods before `now_ns`, until when `used_ns` of CPU time was used.
     fn end_until(&mut self, now_ns: u64, used_ns: f64) {
+        let Some(quota_ns) = self.quota_ns else { return };
         let ended_count = now_ns / QUOTA_PERIOD_NS;
-        let Some(quota_ns) = self.quota_ns.filter(|_| ended_count > self.ended_count) else { return };
-        let most_ns = quota_ns * (ended_count - self.ended_count) as f64;
-        if used_ns - self.used_ns >= most_ns * RAN_OUT_RATIO {
-            self.ran_out_count += ended_count - self.ended_count;
+        let more_count = ended_count.saturating_sub(self.ended_count);
+        if more_count == 0 {
+            return;
+        }
+        if used_ns - self.used_ns >= quota_ns * more_count as f64 * RAN_OUT_RATIO {
+            self.ran_out_count += more_count;
         }
         (self.ended_count, self.used_ns) = (ended_count, used_ns);
     }
@@ -251,8 +254,7 @@ impl LedgerReader<'_> {
     }
 
     fn cgroup_cpu(&self, ledger: &SimLedger, role: Role, here_ns: u64) -> Option<CgroupCpu> {
-        let quota_cpus = host_cpus(self.profile, role).1;
-        quota_cpus?;
+        let quota_cpus = host_cpus(self.profile, role).1?;
         let usage_ns = role_cpu_ns(&ledger.cpu, role);
         let slowdown = if role == Role::Server { self.slowdown.server } else { self.slowdown.client };
         let throttled_ns = usage_ns * (slowdown - 1.0);
@@ -264,7 +266,7 @@ impl LedgerReader<'_> {
             throttled_ns: Nanos(round_to_u64(throttled_ns)),
             throttled_count: periods.ran_out_count.min(period_count),
             period_count,
-            quota_cpus,
+            quota_cpus: Some(quota_cpus),
         })
     }
 
