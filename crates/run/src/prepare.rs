@@ -35,8 +35,8 @@ const QUEUE_DEPTH: u32 = 8;
 /// time, and a slow device would then be waited for long after the time for preparation. One block: over a link that loses
 /// packets, more of them would take seconds.
 const STEP_BYTES: u64 = BLOCK_BYTES;
-/// A step that took less than this is doubled, so that a fast device hardly notices them.
-const STEP_NS: u64 = PREPARE_NS_MAX / 8;
+/// A step that took less than this part of the time for an object is doubled, so that a fast device hardly notices them.
+const STEP_DIVISOR: u64 = 8;
 /// One wait for completions.
 const REAP_SLICE_NS: u64 = 50_000_000;
 
@@ -61,6 +61,12 @@ impl PrepareLimit {
     /// and is put on.
     pub(crate) fn starting(now_ns: u64, start_by_ns: u64) -> Self {
         Self { began_ns: now_ns, give_up_ns: if now_ns > start_by_ns { u64::MAX } else { start_by_ns } }
+    }
+
+    /// How long an object that need not be whole is filled from `now_ns` on: at most half of the time until the load has
+    /// to start, for what memory took has yet to reach the device.
+    fn fill_ns(self, now_ns: u64) -> u64 {
+        PREPARE_NS_MAX.min(self.give_up_ns.saturating_sub(now_ns) / 2)
     }
 
     fn check(self, now_ns: u64) -> Result<(), RunError> {
@@ -323,9 +329,10 @@ fn fill(
     let mut spec = spec.clone();
     let began_ns = prepare.clock.now().0;
     let engine = open(&mut spec, prepare)?;
+    let fill_ns = prepare.limit.fill_ns(began_ns);
     let mut filling = ObjectFiller::new(engine, &spec, content, began_ns);
     let deadline_ns = match spec.workload.prefill {
-        Prefill::Timed => began_ns + PREPARE_NS_MAX,
+        Prefill::Timed => began_ns + fill_ns,
         Prefill::Whole | Prefill::Nothing | Prefill::Kept => u64::MAX,
     };
     loop {
@@ -346,7 +353,7 @@ fn fill(
         if enough || filling.is_whole() {
             break;
         }
-        filling.next_step(prepare.clock.now().0);
+        filling.next_step(prepare.clock.now().0, fill_ns / STEP_DIVISOR);
     }
     prepare.limit.check(prepare.clock.now().0)?;
     let done = filling.done_bytes;
@@ -399,8 +406,9 @@ impl ObjectFiller {
         self.submitted_bytes + self.block_bytes > self.end_bytes
     }
 
-    fn next_step(&mut self, now_ns: u64) {
-        if now_ns.saturating_sub(self.step_began_ns) < STEP_NS {
+    /// Begins the step after one that is on the device: twice as large where that took less than `short_ns`.
+    fn next_step(&mut self, now_ns: u64, short_ns: u64) {
+        if now_ns.saturating_sub(self.step_began_ns) < short_ns {
             self.step_bytes = self.step_bytes.saturating_mul(2);
         }
         self.step_began_ns = now_ns;

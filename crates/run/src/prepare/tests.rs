@@ -167,6 +167,14 @@ fn preparation_ends_with_the_time_that_the_load_would_start_at() {
 }
 
 #[test]
+fn a_short_run_has_time_left_for_its_load() {
+    // 20 MB/s, and three seconds until the load has to start: half of them, and what a step takes.
+    let (made, took_ns) = filled_by(3_000_000_000, 20_000_000, 4 * MIB);
+    assert!((1_500_000_000..2_000_000_000).contains(&took_ns), "{took_ns} ns");
+    assert!((20 * MIB..40 * MIB).contains(&made.unwrap().0));
+}
+
+#[test]
 fn a_load_that_is_late_before_its_preparation_is_put_on_nevertheless() {
     assert!(PrepareLimit::starting(11, 10).check(1_000_000).is_ok());
     assert!(PrepareLimit::starting(10, 10).check(10).is_ok());

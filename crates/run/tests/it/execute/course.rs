@@ -69,6 +69,7 @@ fn a_cell_whose_preparation_takes_the_time_of_its_load_is_left_out_and_that_is_r
     let (folder, stop) = (folder(), StopFlag::default());
     let mut late = cell(folder.path().to_str().unwrap(), Workload::default(), false);
     late.workload.file_bytes = Bytes(64 * MIB);
+    late.workload.prefill = Prefill::Whole;
     // 30 ms of load, 20 ms for 64 blocks of preparation with a look at the clock each.
     let plan = Plan { budget_ns: Nanos::from_millis(50), ..plan(vec![late]) };
     let (mut events, mut site) = (Vec::new(), site(&stop));
