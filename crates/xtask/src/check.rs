@@ -1,8 +1,10 @@
-//! `cargo xtask check`: format, lints, tidy, the reference and documentation, in this order, up to the first that fails.
+//! `cargo xtask check`: format, lints and tidy beside each other, then the reference, then documentation, up to the first
+//! of the three parts in which something fails.
 //!
 //! It changes no file and runs no test.
 
 use std::path::Path;
+use std::process::Child;
 
 use anyhow::Context;
 
@@ -74,12 +76,15 @@ pub(crate) enum CheckScope {
 /// A step that could not be started.
 pub(crate) fn run(scope: CheckScope) -> anyhow::Result<TaskOutcome> {
     let workspace = Workspace::load()?;
-    for step in [&FORMAT, &LINTS] {
-        if !passes(step, scope, &workspace.root)? {
-            return Ok(TaskOutcome::ProblemsFound);
-        }
+    // Beside each other: each uses one processor for long, and none needs what another makes.
+    let format = start(&FORMAT, scope, &workspace.root)?;
+    let lints = start(&LINTS, scope, &workspace.root)?;
+    let tidied = tidy::report(&workspace);
+    let is_formatted = has_passed(&FORMAT, format)?;
+    if !has_passed(&LINTS, lints)? || !is_formatted {
+        return Ok(TaskOutcome::ProblemsFound);
     }
-    if tidy::report(&workspace)? != TaskOutcome::Healthy {
+    if tidied? != TaskOutcome::Healthy {
         output::complaint("check: tidy failed");
         return Ok(TaskOutcome::ProblemsFound);
     }
@@ -104,11 +109,20 @@ fn features(scope: CheckScope) -> &'static [&'static str] {
 }
 
 fn passes(step: &CheckStep, scope: CheckScope, root: &Path) -> anyhow::Result<bool> {
+    has_passed(step, start(step, scope, root)?)
+}
+
+fn start(step: &CheckStep, scope: CheckScope, root: &Path) -> anyhow::Result<Child> {
     let more = if step.compiles { features(scope) } else { &[] };
-    let status = cargo(root, &[step.arguments, more, step.lints].concat())
+    cargo(root, &[step.arguments, more, step.lints].concat())
         .envs(step.environment.iter().copied())
-        .status()
-        .with_context(|| format!("could not start cargo {}", step.name))?;
+        .spawn()
+        .with_context(|| format!("could not start cargo {}", step.name))
+}
+
+/// Whether the command of a step, which was started, has passed; waits for its end.
+fn has_passed(step: &CheckStep, mut started: Child) -> anyhow::Result<bool> {
+    let status = started.wait().with_context(|| format!("could not wait for cargo {}", step.name))?;
     if !status.success() {
         output::complaint(&format!("check: {} failed ({status}); {}", step.name, step.hint));
     }

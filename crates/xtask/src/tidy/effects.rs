@@ -169,6 +169,10 @@ fn effect_of(full: &[String], is_value: bool) -> Option<CodeEffect> {
 }
 
 fn begins_with(full: &[String], start: &str) -> bool {
+    // Nearly all rows are refused here, without a look for separators.
+    if full.first().is_none_or(|first| !start.starts_with(first.as_str())) {
+        return false;
+    }
     let mut names = full.iter();
     start.split("::").all(|part| names.next().is_some_and(|name| name == part))
 }

@@ -80,7 +80,8 @@ pub(crate) fn mark_test_modules(sources: &mut [SourceFile]) {
     }
 }
 
-fn is_test_path(path: &str) -> bool {
+/// Whether the path alone says that a file is test code.
+pub(crate) fn is_test_path(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.split('/').rev().skip(1).any(|folder| folder == "tests")
 }
 
