@@ -17,16 +17,17 @@ use narrows_model::{Bytes, Cell, Layer, Nanos, Op, Target, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+mod limit;
 mod objects;
 mod sharing;
 mod sync;
 mod unwritten;
 
+use limit::PREPARE_NS_MAX;
+pub(crate) use limit::PrepareLimit;
 pub(crate) use objects::ObjectPrepareContext;
 use sharing::{SHARED_OBJECT, asked_of_object, part_of_each};
 
-/// Longest preparation of one object that is large enough to be used at all.
-const PREPARE_NS_MAX: u64 = narrows_model::plan::PREFILL_NS_MAX.0;
 /// Blocks of preparation: large enough for bulk speed on any path.
 const BLOCK_BYTES: u64 = 1 << 20;
 /// Requests in flight while preparing, where the engine can.
@@ -47,34 +48,6 @@ pub struct PreparedObjects {
     /// Sets of whole objects, in the order in which they were first used.
     sets: Vec<objects::PreparedSet>,
     took_ns: u64,
-}
-
-/// How long the objects of one trial may take.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PrepareLimit {
-    began_ns: u64,
-    give_up_ns: u64,
-}
-
-impl PrepareLimit {
-    /// From `now_ns` until the load has to start. A load that is late already is not so because of its preparation,
-    /// and is put on.
-    pub(crate) fn starting(now_ns: u64, start_by_ns: u64) -> Self {
-        Self { began_ns: now_ns, give_up_ns: if now_ns > start_by_ns { u64::MAX } else { start_by_ns } }
-    }
-
-    /// How long an object that need not be whole is filled from `now_ns` on: at most half of the time until the load has
-    /// to start, for what memory took has yet to reach the device.
-    fn fill_ns(self, now_ns: u64) -> u64 {
-        PREPARE_NS_MAX.min(self.give_up_ns.saturating_sub(now_ns) / 2)
-    }
-
-    fn check(self, now_ns: u64) -> Result<(), RunError> {
-        if now_ns <= self.give_up_ns {
-            return Ok(());
-        }
-        Err(RunError::PreparedTooLong { took_ns: Nanos(now_ns.saturating_sub(self.began_ns)) })
-    }
 }
 
 #[derive(Debug)]
@@ -147,7 +120,7 @@ impl PreparedObjects {
         let asked = asked_of_object(&cell.workload);
         let mut smallest = asked.file_bytes;
         let needed = least_bytes(&asked);
-        for (object_index, object) in (0..).zip(&assignment.objects) {
+        for (object_index, object) in (0_u32..).zip(&assignment.objects) {
             let key = key_of(target, object);
             let made = self.objects.get(&key);
             let content =
@@ -157,9 +130,13 @@ impl PreparedObjects {
                 _ => {
                     let spec = filling_spec(assignment, object);
                     let began_ns = prepare.clock.now().0;
-                    let filled = fill(&spec, content, needed, prepare);
+                    let objects_left = assignment.objects.len().saturating_sub(object_index as usize);
+                    let prepare = PrepareContext { limit: prepare.limit.first_of(objects_left), ..*prepare };
+                    let filled = fill(&spec, content, needed, &prepare);
                     self.took_ns += prepare.clock.now().0.saturating_sub(began_ns);
-                    let bytes = filled?;
+                    // What an earlier and longer preparation made is still there beyond it.
+                    let before = made.filter(|_| content.is_none()).map_or(Bytes(0), |made| made.bytes);
+                    let bytes = filled?.max(before);
                     // Data is made anew for each trial that verifies it; what was there beyond it stays there.
                     if made.is_none_or(|made| made.bytes <= bytes) {
                         self.objects.insert(
@@ -329,11 +306,13 @@ fn fill(
     let mut spec = spec.clone();
     let began_ns = prepare.clock.now().0;
     let engine = open(&mut spec, prepare)?;
-    let fill_ns = prepare.limit.fill_ns(began_ns);
     let mut filling = ObjectFiller::new(engine, &spec, content, began_ns);
-    let deadline_ns = match spec.workload.prefill {
-        Prefill::Timed => began_ns + fill_ns,
-        Prefill::Whole | Prefill::Nothing | Prefill::Kept => u64::MAX,
+    let (fill_ns, deadline_ns) = match spec.workload.prefill {
+        Prefill::Timed => {
+            let fill_ns = prepare.limit.fill_ns(began_ns);
+            (fill_ns, began_ns + fill_ns)
+        }
+        Prefill::Whole | Prefill::Nothing | Prefill::Kept => (PREPARE_NS_MAX, u64::MAX),
     };
     loop {
         let now_ns = prepare.clock.now().0;

@@ -180,8 +180,10 @@ fn prepare(
     let mut shares = Vec::new();
     // The first clients have one target each.
     let targets = assignments.first().map_or(1, |assignment| target_count(&assignment.cell));
-    for assignment in assignments.iter().take(targets as usize) {
+    let filled = assignments.get(..targets as usize).unwrap_or(assignments);
+    for (index, assignment) in filled.iter().enumerate() {
         let factory = site.registry.factory(assignment.target(), None)?;
+        let limit = limit.first_of(filled.len() - index);
         let context =
             PrepareContext { factory: factory.as_ref(), clock: &site.clock, stop: &site.stop, limit };
         let object_bytes = site.prepared.ensure(assignment, &context)?;

@@ -25,13 +25,18 @@ struct BufferedEngine {
     dirty_bytes: u64,
 }
 
+/// The same for the engine `null`, which replaces others here.
+fn with_null_target(spec: &OpenSpec) -> OpenSpec {
+    OpenSpec { target: Target::Null { copy: false }, ..spec.clone() }
+}
+
 impl EngineFactory for Buffered {
     fn capabilities(&self, target: &Target) -> Result<Capabilities, EngineError> {
         NullFactory.capabilities(target)
     }
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
-        let null = NullFactory.open(spec, worker)?;
+        let null = NullFactory.open(&with_null_target(spec), worker)?;
         let (clock, device_bytes_per_s) = (Arc::clone(&self.clock), self.device_bytes_per_s);
         let sync_count = Arc::clone(&self.sync_count);
         Ok(Box::new(BufferedEngine { null, clock, device_bytes_per_s, sync_count, dirty_bytes: 0 }))
@@ -175,6 +180,70 @@ fn a_short_run_has_time_left_for_its_load() {
 }
 
 #[test]
+fn files_that_are_made_one_after_the_other_share_that_time() {
+    let limit = PrepareLimit::starting(0, 8_000_000_000);
+    assert_eq!(limit.fill_ns(0), PREPARE_NS_MAX);
+    assert_eq!(limit.first_of(2).fill_ns(0), 2_000_000_000);
+    assert_eq!(limit.first_of(2).first_of(4).fill_ns(0), 500_000_000);
+    assert_eq!(limit.first_of(2).fill_ns(9_000_000_000), 0);
+    // Half of four seconds for four files of 1 GiB at 100 MB/s, for which each has about a quarter of that.
+    let clock = Arc::new(VirtualClock::default());
+    let factory =
+        Buffered { clock: Arc::clone(&clock), device_bytes_per_s: 100_000_000, ..Buffered::default() };
+    let (clock, stop): (Arc<dyn Clock>, _) = (clock, StopFlag::default());
+    let limit = PrepareLimit::starting(0, 4_000_000_000);
+    let context = PrepareContext { factory: &factory, clock: &clock, stop: &stop, limit };
+    let mut load = assignment(1 << 30);
+    load.objects = (0..4).map(object_name).collect();
+    let smallest = PreparedObjects::default().ensure(&load, &context).unwrap();
+    assert!((30 * MIB..80 * MIB).contains(&smallest.0), "{smallest}");
+    let took_ns = clock.now().0;
+    assert!((2_000_000_000..3_000_000_000).contains(&took_ns), "{took_ns} ns");
+}
+
+#[test]
+fn a_larger_file_for_which_time_is_short_keeps_what_was_made_before() {
+    let clock = Arc::new(VirtualClock::default());
+    let factory =
+        Buffered { clock: Arc::clone(&clock), device_bytes_per_s: 100_000_000, ..Buffered::default() };
+    let (shared, stop) = (Arc::clone(&clock) as Arc<dyn Clock>, StopFlag::default());
+    let context = |start_by_ns| PrepareContext {
+        factory: &factory,
+        clock: &shared,
+        stop: &stop,
+        limit: PrepareLimit::starting(clock.now().0, start_by_ns),
+    };
+    let mut prepared = PreparedObjects::default();
+    assert_eq!(prepared.ensure(&assignment(100 * MIB), &context(u64::MAX)).unwrap(), Bytes(100 * MIB));
+    let began_ns = clock.now().0;
+    let larger = assignment(200 * MIB);
+    assert_eq!(prepared.ensure(&larger, &context(began_ns + 200_000_000)).unwrap(), Bytes(100 * MIB));
+    let took_ns = clock.now().0 - began_ns;
+    assert!((100_000_000..300_000_000).contains(&took_ns), "{took_ns} ns");
+    // It is as large as it gets.
+    let began_ns = clock.now().0;
+    assert_eq!(prepared.ensure(&larger, &context(began_ns + 200_000_000)).unwrap(), Bytes(100 * MIB));
+    assert_eq!(clock.now().0, began_ns);
+}
+
+#[test]
+fn a_file_that_must_be_whole_is_written_in_large_steps_however_little_time_is_left() {
+    let count_syncs = |start_by_ns| {
+        let clock = Arc::new(VirtualClock::default());
+        let factory =
+            Buffered { clock: Arc::clone(&clock), device_bytes_per_s: 1_000_000_000, ..Buffered::default() };
+        let (clock, stop): (Arc<dyn Clock>, _) = (clock, StopFlag::default());
+        let limit = PrepareLimit::starting(0, start_by_ns);
+        let context = PrepareContext { factory: &factory, clock: &clock, stop: &stop, limit };
+        let mut load = assignment(64 * MIB);
+        load.cell.workload.prefill = Prefill::Whole;
+        assert_eq!(PreparedObjects::default().ensure(&load, &context).unwrap(), Bytes(64 * MIB));
+        factory.sync_count.load(Ordering::Relaxed)
+    };
+    assert_eq!(count_syncs(100_000_000), count_syncs(u64::MAX));
+}
+
+#[test]
 fn a_load_that_is_late_before_its_preparation_is_put_on_nevertheless() {
     assert!(PrepareLimit::starting(11, 10).check(1_000_000).is_ok());
     assert!(PrepareLimit::starting(10, 10).check(10).is_ok());
@@ -220,8 +289,7 @@ impl EngineFactory for Counting {
 
     fn open(&self, spec: &OpenSpec, worker: &WorkerContext) -> Result<Box<dyn Engine>, EngineError> {
         *self.opened.lock().unwrap() += 1;
-        let in_its_place = OpenSpec { target: Target::Null { copy: false }, ..spec.clone() };
-        NullFactory.open(&in_its_place, worker)
+        NullFactory.open(&with_null_target(spec), worker)
     }
 
     fn bring_cache_to(&self, spec: &OpenSpec, state: CacheState) -> Result<Option<f64>, EngineError> {
@@ -338,8 +406,7 @@ fn synced_after(workload: Workload, device_bytes_per_s: u64) -> (u32, Vec<narrow
     let (clock, stop): (Arc<dyn Clock>, _) = (clock, StopFlag::default());
     let limit = PrepareLimit::starting(0, u64::MAX);
     let context = PrepareContext { factory: &factory, clock: &clock, stop: &stop, limit };
-    let mut spec = filling_spec(&assignment, "data-0");
-    spec.target = Target::Null { copy: false };
+    let spec = filling_spec(&assignment, "data-0");
     let mut prepared = PreparedObjects::default();
     let key = key_of(assignment.target(), "data-0");
     prepared.objects.insert(key, PreparedObject { bytes: Bytes(MIB), spec, is_kept: false });
