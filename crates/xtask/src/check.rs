@@ -76,17 +76,19 @@ pub(crate) enum CheckScope {
 /// A step that could not be started.
 pub(crate) fn run(scope: CheckScope) -> anyhow::Result<TaskOutcome> {
     let workspace = Workspace::load()?;
-    // Beside each other: each uses one processor for long, and none needs what another makes.
+    // Beside each other: none needs what another makes, and once built each uses one processor.
     let format = start(&FORMAT, scope, &workspace.root)?;
     let lints = start(&LINTS, scope, &workspace.root)?;
     let tidied = tidy::report(&workspace);
-    let is_formatted = has_passed(&FORMAT, format)?;
-    if !has_passed(&LINTS, lints)? || !is_formatted {
-        return Ok(TaskOutcome::ProblemsFound);
-    }
-    if tidied? != TaskOutcome::Healthy {
+    let ended = [has_passed(&FORMAT, format), has_passed(&LINTS, lints)];
+    let is_tidy = tidied? == TaskOutcome::Healthy;
+    if !is_tidy {
         output::complaint("check: tidy failed");
-        return Ok(TaskOutcome::ProblemsFound);
+    }
+    for passed in ended {
+        if !passed? || !is_tidy {
+            return Ok(TaskOutcome::ProblemsFound);
+        }
     }
     let generated = gen_docs::generate(&workspace, gen_docs::DocsMode::Compare, features(scope))?;
     if generated != TaskOutcome::Healthy {

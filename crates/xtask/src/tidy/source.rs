@@ -14,7 +14,7 @@ pub(crate) struct SourceFile {
     /// From the workspace's root, `/` between folders.
     pub(crate) path: String,
     pub(crate) text: String,
-    /// Without test items.
+    /// Without test items; empty where the path says that all of the file is test code, about whose syntax no rule is.
     pub(crate) syntax: syn::File,
     /// Lines that are not part of a test item.
     pub(crate) line_count: usize,
@@ -30,7 +30,8 @@ impl SourceFile {
     /// # Errors
     /// Text that is not Rust, with the line.
     pub(crate) fn parse(path: &str, text: &str) -> syn::Result<Self> {
-        let mut syntax = syn::parse_file(text)?;
+        let is_test = is_test_path(path);
+        let mut syntax = syn::parse_file(if is_test { "" } else { text })?;
         let mut taken = TestCode::default();
         taken.strip_items(&mut syntax.items);
         let total = text.lines().count();
@@ -39,7 +40,7 @@ impl SourceFile {
             text: text.to_owned(),
             syntax,
             line_count: total.saturating_sub(taken.lines.len()),
-            is_test: is_test_path(path),
+            is_test,
             test_modules: taken.modules,
         })
     }
@@ -80,8 +81,7 @@ pub(crate) fn mark_test_modules(sources: &mut [SourceFile]) {
     }
 }
 
-/// Whether the path alone says that a file is test code.
-pub(crate) fn is_test_path(path: &str) -> bool {
+fn is_test_path(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.split('/').rev().skip(1).any(|folder| folder == "tests")
 }
 
