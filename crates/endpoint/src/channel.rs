@@ -8,7 +8,6 @@ use narrows_wire::frame::{Decoder, Frame};
 use narrows_wire::hello::{self, Nonce, Purpose, ServerHello};
 use narrows_wire::token::TokenKey;
 use narrows_wire::{Error, ErrorKind, Refusal, control, open, refuse};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::Arc;
@@ -214,18 +213,6 @@ impl Channel {
 /// Whether a call ended only because nothing could be done at once.
 pub(crate) fn is_retryable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
-}
-
-/// Waits until the peer takes more of what it is sent; not, when it has taken nothing for as long as is waited for it.
-pub(crate) fn wait_writable(socket: &TcpStream) -> bool {
-    let wait = Timespec { tv_sec: i64::try_from(PEER_TIMEOUT.as_secs()).unwrap_or(i64::MAX), tv_nsec: 0 };
-    loop {
-        match poll(&mut [PollFd::new(socket, PollFlags::OUT)], Some(&wait)) {
-            Ok(ready) => return ready > 0,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return false,
-        }
-    }
 }
 
 /// Closes the sending side and drops what still comes: closing with bytes unread would make the kernel take back

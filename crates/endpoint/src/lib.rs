@@ -32,6 +32,7 @@ mod proxy;
 mod quota;
 mod random;
 pub mod relay;
+mod sending;
 mod serve;
 mod server;
 mod session;

@@ -3,11 +3,12 @@
 //! All requests that one read brought are answered with one write: a deep queue costs as few system calls as a
 //! shallow one. Large payloads leave from the object itself, small ones by way of the replies that they wait with. Hot path: no allocation once the buffers have grown, one clock read per read.
 
-use crate::channel::{Channel, is_retryable, linger, wait_writable};
+use crate::channel::{Channel, is_retryable, linger};
 use crate::grant;
 use crate::live_connection::LiveConnection;
 use crate::objects::MemoryObject;
 use crate::quota::Reservation;
+use crate::sending::{send_both, send_now, wait_writable};
 use crate::session::{Session, SessionMember};
 use crate::shared::ServerState;
 use narrows_engines::Clock;
@@ -16,8 +17,7 @@ use narrows_wire::Error;
 use narrows_wire::open::{Credits, Grant, OpenRequest};
 use narrows_wire::reply::{HEADER_BYTES, ReplyHeader, encode_farewell};
 use narrows_wire::request::{RequestDecoder, RequestHeader, RequestKind, RequestPiece};
-use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
-use std::io::{IoSlice, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -188,11 +188,7 @@ impl MemoryServer<'_> {
         let (mut at_bytes, mut left) = (header.offset_bytes, grant::index(header.length_bytes));
         while left > 0 {
             // Nobody may wait for this client, so a call that locks a part of the object does not block.
-            let sent = object.with_bytes(at_bytes, left, |payload| {
-                let parts = [IoSlice::new(replies), IoSlice::new(payload)];
-                let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-                sendmsg(&self.socket, &parts, &mut SendAncillaryBuffer::default(), flags)
-            });
+            let sent = object.with_bytes(at_bytes, left, |payload| send_now(&self.socket, replies, payload));
             match sent {
                 Ok(sent) => {
                     let of_replies = sent.min(replies.len());
@@ -229,6 +225,6 @@ impl MemoryServer<'_> {
     /// Sends all replies; whether the client took them.
     fn flush(&mut self) -> bool {
         let filled = std::mem::take(&mut self.replies.filled);
-        filled == 0 || self.socket.write_all(&self.replies.bytes[..filled]).is_ok()
+        filled == 0 || send_both(&self.socket, &self.replies.bytes[..filled], &[]).is_ok()
     }
 }

@@ -7,7 +7,8 @@
 //! another.
 
 use crate::grant::index;
-use crate::transfer::{read_all, status_of, write_all, write_both};
+use crate::sending::send_both;
+use crate::transfer::{read_all, status_of, write_all};
 use crate::unwritten::ConnectionWrites;
 use crate::workers::Workers;
 use narrows_engines::Clock;
@@ -18,7 +19,6 @@ use narrows_wire::reply::ReplyHeader;
 use narrows_wire::request::{RequestHeader, RequestKind};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::Write;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -203,7 +203,7 @@ impl<'a> JobPool<'a> {
     /// Sends replies that the reader made; whether the client took them.
     pub(crate) fn send(&self, bytes: &[u8]) -> bool {
         bytes.is_empty()
-            || self.sender.lock().unwrap_or_else(PoisonError::into_inner).write_all(bytes).is_ok()
+            || send_both(&self.sender.lock().unwrap_or_else(PoisonError::into_inner), bytes, &[]).is_ok()
     }
 
     /// Notes that `header` is being answered; to be called before its reply leaves.
@@ -276,8 +276,8 @@ impl<'a> JobPool<'a> {
             _ => &[],
         };
         self.count_answer(&job.header);
-        let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        if write_both(&mut sender, &header, payload).is_err() {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        if send_both(&sender, &header, payload).is_err() {
             // The reader finds the end too, and the connection is over.
             let _ = sender.shutdown(Shutdown::Both);
         }

@@ -1,11 +1,9 @@
-//! Whole transfers out of calls that may be short: blocks of a file, and a reply with its payload.
+//! Whole transfers out of calls that may be short: blocks of a file.
 //!
 //! Hot path: no allocation; the system calls are the work.
 
 use narrows_sys::file::{pread, pwrite};
 use std::fs::File;
-use std::io::{self, IoSlice, Write};
-use std::net::TcpStream;
 
 /// The number by which a reply reports a failure.
 pub(crate) fn status_of(errno: narrows_sys::SysErrno) -> u32 {
@@ -37,17 +35,4 @@ pub(crate) fn write_all(file: &File, from: &[u8], offset_bytes: u64) -> Result<u
         done += written.done_bytes();
     }
     Ok(done)
-}
-
-/// Sends both, with one system call if they fit.
-pub(crate) fn write_both(socket: &mut TcpStream, header: &[u8], payload: &[u8]) -> io::Result<()> {
-    let mut done = 0;
-    while done < header.len() {
-        match socket.write_vectored(&[IoSlice::new(&header[done..]), IoSlice::new(payload)]) {
-            Ok(length) => done += length,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    socket.write_all(&payload[done - header.len()..])
 }
