@@ -202,8 +202,16 @@ impl<'a> JobPool<'a> {
 
     /// Sends replies that the reader made; whether the client took them.
     pub(crate) fn send(&self, bytes: &[u8]) -> bool {
-        bytes.is_empty()
-            || send_both(&self.sender.lock().unwrap_or_else(PoisonError::into_inner), bytes, &[]).is_ok()
+        if bytes.is_empty() {
+            return true;
+        }
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = send_both(&sender, bytes, &[]).is_ok();
+        if !sent {
+            // Part of a reply may have left: no other may follow it.
+            let _ = sender.shutdown(Shutdown::Both);
+        }
+        sent
     }
 
     /// Notes that `header` is being answered; to be called before its reply leaves.

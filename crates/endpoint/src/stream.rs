@@ -5,6 +5,7 @@
 use crate::channel::{Channel, is_retryable, linger, refused};
 use crate::grant;
 use crate::live_connection::LiveConnection;
+use crate::sending::send_both;
 use crate::session::SessionMember;
 use crate::shared::ServerState;
 use narrows_engines::Clock;
@@ -79,7 +80,8 @@ fn source(socket: &mut TcpStream, live: &LiveConnection, clock: &dyn Clock) {
             return;
         }
     }
-    let _ = socket.write_all(&encode_total(total_bytes));
+    // It waits behind what a slow client has yet to take.
+    let _ = send_both(socket, &encode_total(total_bytes), &[]);
 }
 
 /// Whether the client has closed its sending side, or sent what has no place in a stream.
