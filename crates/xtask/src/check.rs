@@ -80,15 +80,14 @@ pub(crate) fn run(scope: CheckScope) -> anyhow::Result<TaskOutcome> {
     let format = start(&FORMAT, scope, &workspace.root)?;
     let lints = start(&LINTS, scope, &workspace.root)?;
     let tidied = tidy::report(&workspace);
-    let ended = [has_passed(&FORMAT, format), has_passed(&LINTS, lints)];
+    // Each is waited for, and reports what it found, before an error of another ends the check.
+    let (is_formatted, is_linted) = (has_passed(&FORMAT, format), has_passed(&LINTS, lints));
     let is_tidy = tidied? == TaskOutcome::Healthy;
     if !is_tidy {
         output::complaint("check: tidy failed");
     }
-    for passed in ended {
-        if !passed? || !is_tidy {
-            return Ok(TaskOutcome::ProblemsFound);
-        }
+    if !(is_formatted? && is_linted? && is_tidy) {
+        return Ok(TaskOutcome::ProblemsFound);
     }
     let generated = gen_docs::generate(&workspace, gen_docs::DocsMode::Compare, features(scope))?;
     if generated != TaskOutcome::Healthy {

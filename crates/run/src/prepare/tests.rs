@@ -108,6 +108,13 @@ fn spec(workload: Workload, object_bytes: Bytes) -> OpenSpec {
     }
 }
 
+/// A store with memory in front of a device of this speed, and its clock.
+fn buffered(device_bytes_per_s: u64) -> (Arc<VirtualClock>, Buffered) {
+    let clock = Arc::new(VirtualClock::default());
+    let factory = Buffered { clock: Arc::clone(&clock), device_bytes_per_s, ..Buffered::default() };
+    (clock, factory)
+}
+
 /// Bytes made of an object of 1 GiB, and the nanoseconds it took.
 fn filled(device_bytes_per_s: u64, needed: u64) -> (u64, u64) {
     let (made, took_ns) = filled_by(u64::MAX, device_bytes_per_s, needed);
@@ -116,8 +123,7 @@ fn filled(device_bytes_per_s: u64, needed: u64) -> (u64, u64) {
 
 /// The same, for a load that has to start by `start_by_ns`.
 fn filled_by(start_by_ns: u64, device_bytes_per_s: u64, needed: u64) -> (Result<Bytes, RunError>, u64) {
-    let clock = Arc::new(VirtualClock::default());
-    let factory = Buffered { clock: Arc::clone(&clock), device_bytes_per_s, ..Buffered::default() };
+    let (clock, factory) = buffered(device_bytes_per_s);
     let workload = Workload {
         op: Op::Write,
         block_bytes: Bytes(MIB),
@@ -187,9 +193,7 @@ fn files_that_are_made_one_after_the_other_share_that_time() {
     assert_eq!(limit.first_of(2).first_of(4).fill_ns(0), 500_000_000);
     assert_eq!(limit.first_of(2).fill_ns(9_000_000_000), 0);
     // Half of four seconds for four files of 1 GiB at 100 MB/s, for which each has about a quarter of that.
-    let clock = Arc::new(VirtualClock::default());
-    let factory =
-        Buffered { clock: Arc::clone(&clock), device_bytes_per_s: 100_000_000, ..Buffered::default() };
+    let (clock, factory) = buffered(100_000_000);
     let (clock, stop): (Arc<dyn Clock>, _) = (clock, StopFlag::default());
     let limit = PrepareLimit::starting(0, 4_000_000_000);
     let context = PrepareContext { factory: &factory, clock: &clock, stop: &stop, limit };
@@ -203,9 +207,7 @@ fn files_that_are_made_one_after_the_other_share_that_time() {
 
 #[test]
 fn a_larger_file_for_which_time_is_short_keeps_what_was_made_before() {
-    let clock = Arc::new(VirtualClock::default());
-    let factory =
-        Buffered { clock: Arc::clone(&clock), device_bytes_per_s: 100_000_000, ..Buffered::default() };
+    let (clock, factory) = buffered(100_000_000);
     let (shared, stop) = (Arc::clone(&clock) as Arc<dyn Clock>, StopFlag::default());
     let context = |start_by_ns| PrepareContext {
         factory: &factory,
@@ -229,9 +231,7 @@ fn a_larger_file_for_which_time_is_short_keeps_what_was_made_before() {
 #[test]
 fn a_file_that_must_be_whole_is_written_in_large_steps_however_little_time_is_left() {
     let count_syncs = |start_by_ns| {
-        let clock = Arc::new(VirtualClock::default());
-        let factory =
-            Buffered { clock: Arc::clone(&clock), device_bytes_per_s: 1_000_000_000, ..Buffered::default() };
+        let (clock, factory) = buffered(1_000_000_000);
         let (clock, stop): (Arc<dyn Clock>, _) = (clock, StopFlag::default());
         let limit = PrepareLimit::starting(0, start_by_ns);
         let context = PrepareContext { factory: &factory, clock: &clock, stop: &stop, limit };
@@ -401,8 +401,7 @@ fn a_store_that_is_silent_is_waited_for_once_and_no_longer_than_asked() {
 fn synced_after(workload: Workload, device_bytes_per_s: u64) -> (u32, Vec<narrows_model::fault::ErrorCount>) {
     let mut assignment = assignment(MIB);
     assignment.cell.workload = Workload { file_bytes: Bytes(MIB), ..workload };
-    let clock = Arc::new(VirtualClock::default());
-    let factory = Buffered { clock: Arc::clone(&clock), device_bytes_per_s, ..Buffered::default() };
+    let (clock, factory) = buffered(device_bytes_per_s);
     let (clock, stop): (Arc<dyn Clock>, _) = (clock, StopFlag::default());
     let limit = PrepareLimit::starting(0, u64::MAX);
     let context = PrepareContext { factory: &factory, clock: &clock, stop: &stop, limit };
