@@ -9,6 +9,7 @@ use super::connect::Conversation;
 use super::facts::effective;
 use super::peer::Peer;
 use super::send_queue::{OutgoingRequest, SendQueue};
+use super::silence::SilenceTimer;
 use crate::clock::Tick;
 use crate::contract::{Engine, OpenSpec, ProtocolCounters, Readiness, WorkerContext};
 use crate::error::{EngineError, ErrorKind};
@@ -44,7 +45,7 @@ pub(super) fn open(
     let data_socket = DataSocket::new(socket).map_err(|error| peer.io_error("open", error))?;
     let idle = IoRequest { tag: 0, op: Op::Sync, object: 0, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
     Ok(Box::new(FramedEngine {
-        last_received: peer.clock().now(),
+        silence: SilenceTimer::new(peer.clock().now(), peer.timeout_ns()),
         peer,
         data_socket,
         effective,
@@ -77,7 +78,7 @@ struct FramedEngine {
     arrived_bytes: usize,
     /// Why nothing can be sent any more; what the server said last is still read.
     cut_off: Option<io::Error>,
-    last_received: Tick,
+    silence: SilenceTimer,
     request_count: u64,
     reply_count: u64,
 }
@@ -134,7 +135,7 @@ impl FramedEngine {
         wanted: Option<(u32, u32, u32)>,
         out: &mut Completions,
     ) -> Result<(), EngineError> {
-        self.last_received = self.peer.clock().now();
+        self.silence.restart(self.peer.clock().now());
         let mut rest = length;
         if let Some((_, _, left)) = wanted {
             let direct = length.min(index(left));
@@ -194,8 +195,7 @@ impl FramedEngine {
     /// Waits until the socket can be read, can take more of what waits to leave, or `until`; or leaves the wait to
     /// the read that follows, with the patience that is returned.
     fn wait(&self, until: Tick) -> Result<WaitMode, EngineError> {
-        let silent_at = self.last_received.after(self.peer.timeout_ns());
-        let span_ns = until.min(silent_at).since(self.peer.clock().now());
+        let span_ns = until.min(self.silence.next_look()).since(self.peer.clock().now());
         let awaited = self.poll_flags();
         if awaited == PollFlags::IN && span_ns >= LONG_NS {
             return Ok(WaitMode::Short);
@@ -255,7 +255,7 @@ impl Engine for FramedEngine {
     fn commit(&mut self) -> Result<(), EngineError> {
         if self.committed == 0 && self.decoder.in_flight() == self.send_queue.len() {
             // Nothing was outstanding: the peer's time to answer starts now.
-            self.last_received = self.peer.clock().now();
+            self.silence.restart(self.peer.clock().now());
         }
         self.request_count += u64::try_from(self.send_queue.len() - self.committed).unwrap_or(0);
         self.committed = self.send_queue.len();
@@ -277,7 +277,7 @@ impl Engine for FramedEngine {
                 return Ok(());
             }
             let now = self.peer.clock().now();
-            if now.since(self.last_received) >= self.peer.timeout_ns() && out.len() == before {
+            if out.len() == before && self.silence.is_over(now, self.data_socket.tcp_stream()) {
                 return Err(self.peer.silent("receive"));
             }
             if now >= until {

@@ -15,6 +15,7 @@ mod remove;
 mod role;
 mod send_queue;
 mod session;
+mod silence;
 mod stream;
 mod total;
 

@@ -8,6 +8,7 @@ use super::blocks::{blocks, index};
 use super::connect::Conversation;
 use super::facts::effective;
 use super::peer::Peer;
+use super::silence::SilenceTimer;
 use super::total::{self, END_FRAME_BYTES_MAX};
 use crate::clock::Tick;
 use crate::contract::{Engine, OpenSpec, ProtocolCounters, Readiness, WorkerContext};
@@ -48,7 +49,7 @@ pub(super) fn open(
     let mut spill = vec![0; SPILL_BYTES.max(rest.len())].into_boxed_slice();
     spill[..rest.len()].copy_from_slice(&rest);
     Ok(Box::new(StreamEngine {
-        last_moved: peer.clock().now(),
+        silence: SilenceTimer::new(peer.clock().now(), peer.timeout_ns()),
         peer,
         data_socket,
         sends: layer == Layer::Sink,
@@ -81,7 +82,7 @@ struct StreamEngine {
     spilled: std::ops::Range<usize>,
     /// Bytes handed to the socket, or taken from it.
     passed_bytes: u64,
-    last_moved: Tick,
+    silence: SilenceTimer,
     request_count: u64,
     reply_count: u64,
 }
@@ -101,7 +102,7 @@ impl StreamEngine {
             }
         }
         if moved {
-            self.last_moved = self.peer.clock().now();
+            self.silence.restart(self.peer.clock().now());
         }
         Ok(moved)
     }
@@ -192,8 +193,7 @@ impl StreamEngine {
     /// Waits until something can be moved, or `until`; or leaves the wait to the call that follows, with the patience
     /// that is returned.
     fn wait(&self, until: Tick, now: Tick) -> Result<WaitMode, EngineError> {
-        let silent_at = self.last_moved.after(self.peer.timeout_ns());
-        let span_ns = until.min(silent_at).since(now);
+        let span_ns = until.min(self.silence.next_look()).since(now);
         // Of several blocks the first is complete before the last has room: a call that waited would report it too
         // late.
         if self.committed == 1 && span_ns >= LONG_NS {
@@ -242,7 +242,7 @@ impl Engine for StreamEngine {
 
     fn commit(&mut self) -> Result<(), EngineError> {
         if self.committed == 0 {
-            self.last_moved = self.peer.clock().now();
+            self.silence.restart(self.peer.clock().now());
         }
         self.request_count += u64::try_from(self.waiting.len() - self.committed).unwrap_or(0);
         self.committed = self.waiting.len();
@@ -264,7 +264,7 @@ impl Engine for StreamEngine {
             if now >= until {
                 return Ok(());
             }
-            if !moved && now.since(self.last_moved) >= self.peer.timeout_ns() {
+            if !moved && self.silence.is_over(now, self.data_socket.tcp_stream()) {
                 return Err(self.peer.silent(if self.sends { "send" } else { "receive" }));
             }
             wait_mode = self.wait(until, now)?;
