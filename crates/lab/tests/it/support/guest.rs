@@ -2,7 +2,7 @@
 //! kernel may lack. Its files are this machine's, its network and its processes are its own, and it has one CPU.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -15,6 +15,8 @@ use super::ganesha::{Ganesha, MOUNT_PORT, NFS_PORT};
 
 /// Longer than any check in a guest takes, with its boot of two or three seconds.
 const GUEST: Duration = Duration::from_secs(90);
+/// Its kernel's `ptrace`.
+const PTRACE_SOURCE: &str = include_str!("guest_ptrace.c");
 /// The last number of its address; hosts have others.
 const ADDRESS: u8 = 250;
 /// Port of the MOUNT service of a guest that serves NFS.
@@ -81,17 +83,28 @@ impl<'a> Guest<'a> {
     }
 
     /// Runs `script` as the guest's only program; what it and the kernel said.
-    fn boot(&self, init: &std::path::Path, script: &str) -> String {
+    fn boot(&self, init: &Path, script: &str) -> String {
         let mut process = self.start(init, script);
         process.wait(GUEST).unwrap();
         process.stdout().unwrap()
     }
 
-    fn start(&self, init: &std::path::Path, script: &str) -> LabProcess {
+    /// The library with the `ptrace` by which a guest runs on any processor, built beside `init`.
+    fn build_ptrace(init: &Path) -> PathBuf {
+        let (source, library) = (init.with_file_name("ptrace.c"), init.with_file_name("ptrace.so"));
+        fs::write(&source, PTRACE_SOURCE).unwrap();
+        let built =
+            Command::new("cc").args(["-shared", "-fPIC", "-O2", "-o"]).arg(&library).arg(&source).status();
+        assert!(built.unwrap().success(), "cc {}", source.display());
+        library
+    }
+
+    fn start(&self, init: &Path, script: &str) -> LabProcess {
         fs::write(init, script).unwrap();
         let made = Command::new("chmod").arg("+x").arg(init).status().unwrap();
         assert!(made.success());
         let mut command = Command::new("linux.uml");
+        command.env("LD_PRELOAD", Self::build_ptrace(init));
         command.args(["mem=768M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw", "quiet"]);
         command.args(["con0=fd:0,fd:1", "con=null", &format!("init={}", init.display())]);
         command.arg(format!("vec0:transport=tap,ifname={},depth=128,gro=1", self.tap));
