@@ -55,14 +55,14 @@ pub enum RunError {
     /// Events could not be kept.
     #[error(transparent)]
     Sink(#[from] SinkError),
-    /// Preparation took the time that was left for the load.
+    /// Preparation took the time that was left for the load, or would take it.
     #[error(
-        "preparing its files took {:.2} s, and its load does not fit into the remaining time; give more with --seconds",
-        .took_ns.as_secs_f64()
+        "preparing its files takes {:.2} s, and its load does not fit into the remaining time; give more with --seconds",
+        .takes_ns.as_secs_f64()
     )]
     PreparedTooLong {
-        /// How long it took.
-        took_ns: Nanos,
+        /// How long it took, or would take at the rate that was seen until it was given up.
+        takes_ns: Nanos,
     },
     /// A stop was asked for.
     #[error("stopped on request")]

@@ -332,7 +332,9 @@ fn fill(
         if enough || filling.is_whole() {
             break;
         }
-        filling.next_step(prepare.clock.now().0, fill_ns / STEP_DIVISOR);
+        let now_ns = prepare.clock.now().0;
+        prepare.limit.check_rate(now_ns, filling.step_bytes_per_s(now_ns), filling.done_bytes, needed.0)?;
+        filling.next_step(now_ns, fill_ns / STEP_DIVISOR);
     }
     prepare.limit.check(prepare.clock.now().0)?;
     let done = filling.done_bytes;
@@ -383,6 +385,12 @@ impl ObjectFiller {
     /// Whether no further block fits the object.
     fn is_whole(&self) -> bool {
         self.submitted_bytes + self.block_bytes > self.end_bytes
+    }
+
+    /// The rate of a step that is on the device since `now_ns`.
+    fn step_bytes_per_s(&self, now_ns: u64) -> f64 {
+        let step_ns = now_ns.saturating_sub(self.step_began_ns).max(1);
+        self.step_bytes as f64 / Nanos(step_ns).as_secs_f64()
     }
 
     /// Begins the step after one that is on the device: twice as large where that took less than `short_ns`.

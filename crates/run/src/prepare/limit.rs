@@ -6,6 +6,9 @@ use narrows_model::Nanos;
 /// Longest preparation of one object that is large enough to be used at all.
 pub(super) const PREPARE_NS_MAX: u64 = narrows_model::plan::PREFILL_NS_MAX.0;
 
+/// How much faster than its last step the rest of an object may be written.
+const FASTER_MAX: f64 = 1.25;
+
 /// How long the objects of one trial may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PrepareLimit {
@@ -39,6 +42,30 @@ impl PrepareLimit {
         if now_ns <= self.give_up_ns {
             return Ok(());
         }
-        Err(RunError::PreparedTooLong { took_ns: Nanos(now_ns.saturating_sub(self.began_ns)) })
+        Err(RunError::PreparedTooLong { takes_ns: Nanos(now_ns.saturating_sub(self.began_ns)) })
+    }
+
+    /// Fails where it is plain after a quarter of the time that the objects will not be done in it, which leaves the rest to
+    /// smaller loads. Of each the load needs `needed_bytes`, and the first `done_bytes` of this one are on the device; it fails
+    /// where even a quarter more than `bytes_per_s` is too slow.
+    pub(super) fn check_rate(
+        self,
+        now_ns: u64,
+        bytes_per_s: f64,
+        done_bytes: u64,
+        needed_bytes: u64,
+    ) -> Result<(), RunError> {
+        let elapsed_ns = now_ns.saturating_sub(self.began_ns);
+        let rest_bytes = needed_bytes.saturating_mul(self.objects_left).saturating_sub(done_bytes);
+        if elapsed_ns < self.give_up_ns.saturating_sub(self.began_ns) / 4 || done_bytes >= needed_bytes {
+            return Ok(());
+        }
+        let rest_s = rest_bytes as f64 / bytes_per_s;
+        if rest_s <= Nanos(self.give_up_ns.saturating_sub(now_ns)).as_secs_f64() * FASTER_MAX {
+            return Ok(());
+        }
+        Err(RunError::PreparedTooLong {
+            takes_ns: Nanos(elapsed_ns).saturating_add(Nanos::from_secs_f64(rest_s)),
+        })
     }
 }

@@ -168,13 +168,37 @@ fn a_path_of_a_megabyte_a_second_is_not_given_more_than_a_cell_needs() {
 
 #[test]
 fn preparation_ends_with_the_time_that_the_load_would_start_at() {
-    // 1 MB/s and 32 MiB: half a minute for what is needed, of which two seconds are left.
-    let (made, took_ns) = filled_by(2_000_000_000, 1_000_000, 32 * MIB);
-    let Err(RunError::PreparedTooLong { took_ns: told }) = made else { unreachable!("{made:?}") };
-    assert_eq!(told.0, took_ns);
-    // Steps of 1 MiB are not cut short.
-    assert!((2_000_000_000..3_500_000_000).contains(&took_ns), "{took_ns}");
+    // 15 MB/s and 32 MiB: 2.2 s for what is needed, of which two are left. That shows only at the end.
+    let (made, took_ns) = filled_by(2_000_000_000, 15_000_000, 32 * MIB);
+    let Err(RunError::PreparedTooLong { takes_ns }) = made else { unreachable!("{made:?}") };
+    assert!((2_100_000_000..2_500_000_000).contains(&takes_ns.0), "{takes_ns:?}");
+    assert!((1_000_000_000..2_500_000_000).contains(&took_ns), "{took_ns}");
     assert!(filled_by(2_000_000_000, 1_000_000_000, 32 * MIB).0.is_ok());
+}
+
+#[test]
+fn preparation_that_will_not_end_in_time_is_given_up_early() {
+    // 1 MB/s and 32 MiB: half a minute for what is needed, of which eight seconds are left.
+    let (made, took_ns) = filled_by(8_000_000_000, 1_000_000, 32 * MIB);
+    let Err(RunError::PreparedTooLong { takes_ns }) = made else { unreachable!("{made:?}") };
+    assert!((33_000_000_000..35_000_000_000).contains(&takes_ns.0), "{takes_ns:?}");
+    // A quarter of the time, and the step that was on its way.
+    assert!((2_000_000_000..3_500_000_000).contains(&took_ns), "{took_ns}");
+    // Three objects of 2 MiB in eight seconds, of which the first is half done: 5 MiB are left.
+    let limit = PrepareLimit::starting(0, 8_000_000_000).first_of(3);
+    let check = |now_ms: u64, mib_per_s: f64| {
+        limit.check_rate(now_ms * 1_000_000, mib_per_s * MIB as f64, MIB, 2 * MIB)
+    };
+    assert!(check(1_999, 0.01).is_ok(), "too early to say");
+    assert!(
+        check(2_000, 0.67).is_ok(),
+        "7.5 s for what is left, of which there are 6, a quarter more than that"
+    );
+    let Err(RunError::PreparedTooLong { takes_ns }) = check(2_000, 0.66) else { unreachable!() };
+    assert!((9_570_000_000..9_580_000_000).contains(&takes_ns.0), "{takes_ns:?}");
+    assert!(check(6_000, 2.01).is_ok());
+    assert!(check(6_000, 1.99).is_err());
+    assert!(limit.check_rate(3_000_000_000, 1.0, 2 * MIB, 2 * MIB).is_ok(), "this one is done");
 }
 
 #[test]
