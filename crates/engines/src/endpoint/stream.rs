@@ -284,8 +284,7 @@ impl Engine for StreamEngine {
     }
 
     fn close(mut self: Box<Self>) -> Result<(), EngineError> {
-        let ended = self.data_socket.blocking_stream(self.peer.timeout());
-        let socket = ended.map_err(|error| self.peer.io_error("close", error))?;
+        let socket = self.data_socket.tcp_stream();
         socket.shutdown(Shutdown::Write).map_err(|error| self.peer.io_error("close", error))?;
         let total = if self.sends {
             total::of_sink(&self.peer, socket, &mut self.spill)?

@@ -187,6 +187,98 @@ fn a_request_without_answer_is_given_up_after_the_timeout_and_not_before_until()
     peer.join().unwrap();
 }
 
+/// Answer timeout of what follows.
+const SLOW_TIMEOUT_NS: u64 = 400_000_000;
+/// A write that the slow peer takes several timeouts for: 128 parts with 10 ms between them.
+const LARGE_BYTES: u32 = 1 << 20;
+/// What the slow peer reads at once.
+const PART_BYTES: usize = 8 << 10;
+
+/// A peer with a small receive buffer that grants the opening, then reads `length` bytes slowly and sends `answer`.
+fn slow_peer(length: usize, answer: Vec<u8>) -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    socket2::SockRef::from(&listener).set_recv_buffer_size(PART_BYTES).unwrap();
+    let address = listener.local_addr().unwrap();
+    let serve = move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        grant(&mut socket);
+        let (mut part, mut left) = (vec![0; PART_BYTES], length);
+        while left > 0 {
+            let _ = narrows_sys::clock::wait_ns(10_000_000);
+            let most = left.min(PART_BYTES);
+            left -= socket.read(&mut part[..most]).unwrap();
+        }
+        socket.write_all(&answer).unwrap();
+        let _ = socket.read_to_end(&mut Vec::new());
+    };
+    (address, std::thread::spawn(serve))
+}
+
+fn large(address: SocketAddr, layer: Layer) -> OpenSpec {
+    let spec = spec(address, layer, 1, SLOW_TIMEOUT_NS);
+    OpenSpec { workload: Workload { block_bytes: Bytes(u64::from(LARGE_BYTES)), ..spec.workload }, ..spec }
+}
+
+#[test]
+fn a_write_that_is_taken_slowly_is_waited_for_while_it_is_acknowledged() {
+    let header = reply::ReplyHeader {
+        kind: request::RequestKind::Write,
+        tag: 0,
+        status: 0,
+        length_bytes: LARGE_BYTES,
+    };
+    let length = request::HEADER_BYTES + LARGE_BYTES as usize;
+    let (address, peer) = slow_peer(length, header.encode().to_vec());
+    let mut engine = open(&large(address, Layer::Memory)).unwrap();
+    let mut done = Completions::with_capacity(1);
+    engine.queue(&[IoRequest { length_bytes: LARGE_BYTES, ..ask_for(Op::Write, 0) }]).unwrap();
+    engine.commit().unwrap();
+    let began = MonotonicClock::new();
+    engine.reap(1, Tick(u64::MAX), &mut done).unwrap();
+    assert_eq!(done.as_slice()[0].result, Ok(LARGE_BYTES));
+    assert!(began.now().0 > SLOW_TIMEOUT_NS, "it took longer than an answer is waited for");
+    engine.close().unwrap();
+    peer.join().unwrap();
+}
+
+#[test]
+fn a_stream_that_is_taken_slowly_is_waited_for_at_its_end() {
+    let total = narrows_wire::open::encode_total(u64::from(LARGE_BYTES));
+    let (address, peer) = slow_peer(LARGE_BYTES as usize, total);
+    let mut engine = open(&large(address, Layer::Sink)).unwrap();
+    engine.queue(&[IoRequest { length_bytes: LARGE_BYTES, ..ask_for(Op::Send, 0) }]).unwrap();
+    engine.commit().unwrap();
+    let began = MonotonicClock::new();
+    engine.reap(1, Tick(u64::MAX), &mut Completions::with_capacity(1)).unwrap();
+    engine.close().unwrap();
+    assert!(began.now().0 > SLOW_TIMEOUT_NS, "it took longer than an answer is waited for");
+    peer.join().unwrap();
+}
+
+#[test]
+fn a_peer_that_stops_taking_a_large_write_is_given_up() {
+    for layer in [Layer::Memory, Layer::Sink] {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let (address, peer) = peer(move |mut socket| {
+            grant(&mut socket);
+            socket.read_exact(&mut [0; PART_BYTES]).unwrap();
+            // It stays connected.
+            let _ = ended.recv();
+        });
+        let mut engine = open(&large(address, layer)).unwrap();
+        let op = if layer == Layer::Sink { Op::Send } else { Op::Write };
+        engine.queue(&[IoRequest { length_bytes: LARGE_BYTES, ..ask_for(op, 0) }]).unwrap();
+        engine.commit().unwrap();
+        let reaped = engine.reap(1, Tick(u64::MAX), &mut Completions::with_capacity(1));
+        // A stream's block is complete once the socket has it.
+        let error = if layer == Layer::Sink { engine.close().unwrap_err() } else { reaped.unwrap_err() };
+        assert_eq!(error.kind, ErrorKind::PeerGone, "{layer:?}: {error}");
+        assert!(error.to_string().contains("no answer within 400 ms"), "{error}");
+        drop(end);
+        peer.join().unwrap();
+    }
+}
+
 #[test]
 fn a_reply_to_what_was_not_asked_is_a_breach_of_protocol() {
     let (address, peer) = peer(|mut socket| {

@@ -1,17 +1,20 @@
 //! The end of a raw stream, where the server reports how many bytes it counted.
 
 use super::peer::Peer;
+use super::silence::SilenceTimer;
 use crate::error::EngineError;
 use narrows_wire::frame::Decoder;
 use narrows_wire::open::{TOTAL_FRAME_BYTES, decode_total};
-use std::io::{self, Read};
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use std::net::TcpStream;
 
 /// Largest frame at a stream's end: a total, or a refusal with its text.
 pub(super) const END_FRAME_BYTES_MAX: usize = 1024;
 
 /// The total of a stream into the server's sink, once this side has closed its sending half.
-pub(super) fn of_sink(peer: &Peer, socket: &mut TcpStream, buffer: &mut [u8]) -> Result<u64, EngineError> {
+pub(super) fn of_sink(peer: &Peer, socket: &TcpStream, buffer: &mut [u8]) -> Result<u64, EngineError> {
     let mut decoder = Decoder::new(END_FRAME_BYTES_MAX);
     loop {
         if let Some(total) = total_in(peer, &mut decoder)? {
@@ -28,7 +31,7 @@ pub(super) fn of_sink(peer: &Peer, socket: &mut TcpStream, buffer: &mut [u8]) ->
 /// how many bytes of the stream came here since.
 pub(super) fn of_source(
     peer: &Peer,
-    socket: &mut TcpStream,
+    socket: &TcpStream,
     buffer: &mut [u8],
     mut tail: Vec<u8>,
 ) -> Result<(u64, u64), EngineError> {
@@ -56,11 +59,17 @@ fn total_in(peer: &Peer, decoder: &mut Decoder) -> Result<Option<u64>, EngineErr
     total.map_err(|error| peer.wire_error("close", &error))
 }
 
-fn read(peer: &Peer, socket: &mut TcpStream, buffer: &mut [u8]) -> Result<usize, EngineError> {
+/// What comes next; the peer may be slow to send it, as long as it acknowledges what it was sent before.
+fn read(peer: &Peer, socket: &TcpStream, buffer: &mut [u8]) -> Result<usize, EngineError> {
+    let mut silence = SilenceTimer::new(peer.clock().now(), peer.timeout_ns());
     loop {
-        match socket.read(buffer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            other => return other.map_err(|error| peer.io_error("close", error)),
+        let span_ns = silence.next_look().since(peer.clock().now());
+        peer.wait(socket, PollFlags::IN, span_ns)?;
+        match rustix::net::recv(socket, &mut *buffer, RecvFlags::DONTWAIT) {
+            Ok((length, _)) => return Ok(length),
+            Err(Errno::INTR | Errno::AGAIN) if !silence.is_over(peer.clock().now(), socket) => {}
+            Err(Errno::INTR | Errno::AGAIN) => return Err(peer.silent("close")),
+            Err(errno) => return Err(peer.io_error("close", errno.into())),
         }
     }
 }

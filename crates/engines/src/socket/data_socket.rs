@@ -55,16 +55,6 @@ impl DataSocket {
         tcp_counters(&self.socket, self.ends)
     }
 
-    /// The socket itself, for the end of the conversation: from now on its calls wait for up to `timeout`.
-    ///
-    /// # Errors
-    /// When the socket's timeouts cannot be set.
-    pub(crate) fn blocking_stream(&mut self, timeout: Duration) -> io::Result<&mut TcpStream> {
-        self.socket.set_read_timeout(Some(timeout))?;
-        self.socket.set_write_timeout(Some(timeout))?;
-        Ok(&mut self.socket)
-    }
-
     /// Sends from the front of `parts` and returns how many bytes were sent.
     ///
     /// # Errors
