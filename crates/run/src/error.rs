@@ -55,13 +55,22 @@ pub enum RunError {
     /// Events could not be kept.
     #[error(transparent)]
     Sink(#[from] SinkError),
-    /// Preparation took the time that was left for the load, or would take it.
+    /// Preparation took the time that was left for the load.
     #[error(
-        "preparing its files takes {:.2} s, and its load does not fit into the remaining time; give more with --seconds",
-        .takes_ns.as_secs_f64()
+        "preparing its files took {:.2} s, and its load does not fit into the remaining time; give more with --seconds",
+        .took_ns.as_secs_f64()
     )]
     PreparedTooLong {
-        /// How long it took, or would take at the rate that was seen until it was given up.
+        /// How long it took.
+        took_ns: Nanos,
+    },
+    /// Preparation would take the time that is left for the load.
+    #[error(
+        "preparing its files would take at least {:.1} s, and its load would not fit into the remaining time; give more with --seconds",
+        .takes_ns.as_secs_f64()
+    )]
+    PreparesTooSlowly {
+        /// How long it would take at the highest rate that what was seen allows for.
         takes_ns: Nanos,
     },
     /// A stop was asked for.
@@ -87,11 +96,19 @@ impl From<EngineError> for RunError {
 }
 
 impl RunError {
+    /// Whether the load does not fit into its time because of its preparation.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        matches!(self, Self::PreparedTooLong { .. } | Self::PreparesTooSlowly { .. })
+    }
+
     /// What the caller does next.
     #[must_use]
     pub fn kind(&self) -> RunErrorKind {
         match self {
-            RunError::Engine(_) | RunError::PreparedTooLong { .. } => RunErrorKind::Target,
+            RunError::Engine(_) | RunError::PreparedTooLong { .. } | RunError::PreparesTooSlowly { .. } => {
+                RunErrorKind::Target
+            }
             RunError::Client { .. } | RunError::Rank { .. } | RunError::Host { .. } => RunErrorKind::Client,
             RunError::Sink(_) => RunErrorKind::Sink,
             RunError::Stopped => RunErrorKind::Stopped,

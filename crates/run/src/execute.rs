@@ -126,7 +126,7 @@ impl PlanRun<'_, '_> {
                 let outcome = self.trials(cell, &mut repetition, leave);
                 let is_done = outcome.is_ok();
                 // It has been measured: that there is no time to prepare it once more leaves nothing out.
-                let is_over = matches!(outcome, Err(RunError::PreparedTooLong { .. }));
+                let is_over = outcome.as_ref().is_err_and(RunError::is_late);
                 if !is_over && self.finish_cell(cell, outcome)? {
                     return Ok(());
                 }
@@ -151,7 +151,7 @@ impl PlanRun<'_, '_> {
                     self.fail_cell(cell, message)?;
                 }
             }
-            Err(error @ RunError::PreparedTooLong { .. }) => self.skip_cell(cell, error.to_string())?,
+            Err(error) if error.is_late() => self.skip_cell(cell, error.to_string())?,
             Err(error) => {
                 self.fail_cell(cell, error.to_string())?;
                 if ends_the_run(&error) {

@@ -6,24 +6,21 @@
 use crate::assignment::{Assignment, target_count, writes_from_nothing};
 use crate::error::RunError;
 use crate::stop::StopFlag;
-use crate::verify::{UnitContent, whole_units};
-use narrows_engines::{
-    Clock, Completions, Engine, EngineError, EngineFactory, ErrorKind, IoRequest, OpenSpec, Slot, Tick,
-    WorkerContext,
-};
-use narrows_model::units::saturate_u32;
+use crate::verify::whole_units;
+use narrows_engines::{Clock, Engine, EngineError, EngineFactory, ErrorKind, OpenSpec, WorkerContext};
 use narrows_model::workload::{Access, Prefill, SyncPolicy};
 use narrows_model::{Bytes, Cell, Layer, Nanos, Op, Target, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+mod filling;
 mod limit;
 mod objects;
 mod sharing;
 mod sync;
 mod unwritten;
 
-use limit::PREPARE_NS_MAX;
+use filling::fill;
 pub(crate) use limit::PrepareLimit;
 pub(crate) use objects::ObjectPrepareContext;
 use sharing::{SHARED_OBJECT, asked_of_object, part_of_each};
@@ -32,12 +29,6 @@ use sharing::{SHARED_OBJECT, asked_of_object, part_of_each};
 const BLOCK_BYTES: u64 = 1 << 20;
 /// Requests in flight while preparing, where the engine can.
 const QUEUE_DEPTH: u32 = 8;
-/// Bytes of the first step after which what was written must reach the device: memory takes a whole object in no
-/// time, and a slow device would then be waited for long after the time for preparation. One block: over a link that loses
-/// packets, more of them would take seconds.
-const STEP_BYTES: u64 = BLOCK_BYTES;
-/// A step that took less than this part of the time for an object is doubled, so that a fast device hardly notices them.
-const STEP_DIVISOR: u64 = 8;
 /// One wait for completions.
 const REAP_SLICE_NS: u64 = 50_000_000;
 
@@ -134,15 +125,24 @@ impl PreparedObjects {
                     let prepare = PrepareContext { limit: prepare.limit.first_of(objects_left), ..*prepare };
                     let filled = fill(&spec, content, needed, &prepare);
                     self.took_ns += prepare.clock.now().0.saturating_sub(began_ns);
+                    let (filled_bytes, late) = match filled {
+                        Ok(bytes) => (bytes, None),
+                        // What is on the device may serve a smaller load.
+                        Err(failure) if failure.error.is_late() => (failure.synced, Some(failure.error)),
+                        Err(failure) => return Err(failure.error),
+                    };
                     // What an earlier and longer preparation made is still there beyond it.
                     let before = made.filter(|_| content.is_none()).map_or(Bytes(0), |made| made.bytes);
-                    let bytes = filled?.max(before);
+                    let bytes = filled_bytes.max(before);
                     // Data is made anew for each trial that verifies it; what was there beyond it stays there.
                     if made.is_none_or(|made| made.bytes <= bytes) {
                         self.objects.insert(
                             key,
                             PreparedObject { bytes, spec, is_kept: cell.workload.edges.keeps_files },
                         );
+                    }
+                    if let Some(error) = late {
+                        return Err(error);
                     }
                     bytes
                 }
@@ -293,187 +293,6 @@ fn open(spec: &mut OpenSpec, prepare: &PrepareContext<'_>) -> Result<Box<dyn Eng
         stop: prepare.stop.clone(),
     };
     prepare.factory.open(spec, &context)
-}
-
-/// Writes the object of `spec` from its start until it is whole, or large enough when time is up: with generation 0 of
-/// `content` where it is to be verified.
-fn fill(
-    spec: &OpenSpec,
-    content: Option<UnitContent>,
-    needed: Bytes,
-    prepare: &PrepareContext<'_>,
-) -> Result<Bytes, RunError> {
-    let mut spec = spec.clone();
-    let began_ns = prepare.clock.now().0;
-    let engine = open(&mut spec, prepare)?;
-    let mut filling = ObjectFiller::new(engine, &spec, content, began_ns);
-    let (fill_ns, deadline_ns) = match spec.workload.prefill {
-        Prefill::Timed => {
-            let fill_ns = prepare.limit.fill_ns(began_ns);
-            (fill_ns, began_ns + fill_ns)
-        }
-        Prefill::Whole | Prefill::Nothing | Prefill::Kept => (PREPARE_NS_MAX, u64::MAX),
-    };
-    loop {
-        let now_ns = prepare.clock.now().0;
-        let enough = now_ns >= deadline_ns && filling.submitted_bytes >= needed.0;
-        if prepare.stop.is_now() {
-            return Err(RunError::Stopped);
-        }
-        prepare.limit.check(now_ns)?;
-        if !enough {
-            filling.submit()?;
-        }
-        if filling.in_flight(spec.workload.queue_depth) > 0 {
-            filling.reap(now_ns)?;
-            continue;
-        }
-        filling.sync(prepare)?;
-        if enough || filling.is_whole() {
-            break;
-        }
-        let now_ns = prepare.clock.now().0;
-        prepare.limit.check_rate(now_ns, filling.step_bytes_per_s(now_ns), filling.done_bytes, needed.0)?;
-        filling.next_step(now_ns, fill_ns / STEP_DIVISOR);
-    }
-    prepare.limit.check(prepare.clock.now().0)?;
-    let done = filling.done_bytes;
-    filling.engine.close()?;
-    Ok(Bytes(done))
-}
-
-/// An object being filled.
-struct ObjectFiller {
-    engine: Box<dyn Engine>,
-    content: Option<UnitContent>,
-    block_bytes: u64,
-    end_bytes: u64,
-    step_bytes: u64,
-    /// Nothing beyond this is submitted before what is below it is synced.
-    step_end_bytes: u64,
-    step_began_ns: u64,
-    submitted_bytes: u64,
-    done_bytes: u64,
-    free: Vec<u32>,
-    completions: Completions,
-    target: String,
-}
-
-impl ObjectFiller {
-    fn new(engine: Box<dyn Engine>, spec: &OpenSpec, content: Option<UnitContent>, began_ns: u64) -> Self {
-        let depth = spec.workload.queue_depth;
-        Self {
-            engine,
-            content,
-            block_bytes: spec.workload.block_bytes.0,
-            end_bytes: spec.workload.file_bytes.0,
-            step_bytes: STEP_BYTES,
-            step_end_bytes: STEP_BYTES,
-            step_began_ns: began_ns,
-            submitted_bytes: 0,
-            done_bytes: 0,
-            free: (0..depth).rev().collect(),
-            completions: Completions::with_capacity(depth as usize),
-            target: spec.target.to_string(),
-        }
-    }
-
-    fn in_flight(&self, depth: u32) -> usize {
-        depth as usize - self.free.len()
-    }
-
-    /// Whether no further block fits the object.
-    fn is_whole(&self) -> bool {
-        self.submitted_bytes + self.block_bytes > self.end_bytes
-    }
-
-    /// The rate of a step that is on the device since `now_ns`.
-    fn step_bytes_per_s(&self, now_ns: u64) -> f64 {
-        let step_ns = now_ns.saturating_sub(self.step_began_ns).max(1);
-        self.step_bytes as f64 / Nanos(step_ns).as_secs_f64()
-    }
-
-    /// Begins the step after one that is on the device: twice as large where that took less than `short_ns`.
-    fn next_step(&mut self, now_ns: u64, short_ns: u64) {
-        if now_ns.saturating_sub(self.step_began_ns) < short_ns {
-            self.step_bytes = self.step_bytes.saturating_mul(2);
-        }
-        self.step_began_ns = now_ns;
-        self.step_end_bytes = self.submitted_bytes.saturating_add(self.step_bytes);
-    }
-
-    fn submit(&mut self) -> Result<(), EngineError> {
-        while !self.is_whole() && self.submitted_bytes < self.step_end_bytes {
-            let Some(tag) = self.free.last().copied() else { break };
-            let block = self.engine.buffer(Slot(tag));
-            match self.content {
-                Some(content) => content.fill(block, self.submitted_bytes, |_| 0),
-                None => number_parts(block, self.submitted_bytes),
-            }
-            let request = IoRequest {
-                tag,
-                op: Op::Write,
-                object: 0,
-                offset_bytes: self.submitted_bytes,
-                length_bytes: saturate_u32(self.block_bytes),
-                slot: Slot(tag),
-            };
-            if self.engine.queue(&[request])? == 0 {
-                break;
-            }
-            self.free.pop();
-            self.submitted_bytes += self.block_bytes;
-        }
-        self.engine.commit()
-    }
-
-    fn reap(&mut self, now_ns: u64) -> Result<(), EngineError> {
-        self.completions.clear();
-        self.engine.reap(1, Tick(now_ns + REAP_SLICE_NS), &mut self.completions)?;
-        for done in self.completions.as_slice() {
-            self.free.push(done.tag);
-            match done.result {
-                Ok(moved) => self.done_bytes += u64::from(moved),
-                Err(errno) => {
-                    let source = std::io::Error::from_raw_os_error(errno.0);
-                    let error = EngineError::from_io("prepare", self.target.clone(), source);
-                    return Err(error.detail(self.engine.failure_detail(done.tag).unwrap_or_default()));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn sync(&mut self, prepare: &PrepareContext<'_>) -> Result<(), RunError> {
-        let request =
-            IoRequest { tag: 0, op: Op::Sync, object: 0, offset_bytes: 0, length_bytes: 0, slot: Slot(0) };
-        self.engine.queue(&[request])?;
-        self.engine.commit()?;
-        self.completions.clear();
-        while self.completions.is_empty() {
-            if prepare.stop.is_now() {
-                return Err(RunError::Stopped);
-            }
-            let until = prepare.clock.now().after(REAP_SLICE_NS);
-            self.engine.reap(1, until, &mut self.completions)?;
-        }
-        match self.completions.as_slice().first().map(|done| done.result) {
-            Some(Err(errno)) => {
-                let source = std::io::Error::from_raw_os_error(errno.0);
-                Err(EngineError::from_io("sync", self.target.clone(), source).into())
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Makes every part of a block differ from all others.
-fn number_parts(block: &mut [u8], offset_bytes: u64) {
-    for (index, part) in block.chunks_mut(4096).enumerate() {
-        if let Some(head) = part.get_mut(..8) {
-            head.copy_from_slice(&(offset_bytes + index as u64).to_le_bytes());
-        }
-    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,11 @@ use narrows_model::Nanos;
 /// Longest preparation of one object that is large enough to be used at all.
 pub(super) const PREPARE_NS_MAX: u64 = narrows_model::plan::PREFILL_NS_MAX.0;
 
-/// How much faster than its last step the rest of an object may be written.
+/// How much faster than so far the rest of an object may be written: rates of slow paths vary, and rise by less than that.
 const FASTER_MAX: f64 = 1.25;
+
+/// The part of the time after which the rate is believed, as one of so many: the first requests are the slowest.
+const DECIDED_AFTER: u64 = 4;
 
 /// How long the objects of one trial may take.
 #[derive(Debug, Clone, Copy)]
@@ -42,30 +45,30 @@ impl PrepareLimit {
         if now_ns <= self.give_up_ns {
             return Ok(());
         }
-        Err(RunError::PreparedTooLong { takes_ns: Nanos(now_ns.saturating_sub(self.began_ns)) })
+        Err(RunError::PreparedTooLong { took_ns: Nanos(now_ns.saturating_sub(self.began_ns)) })
     }
 
-    /// Fails where it is plain after a quarter of the time that the objects will not be done in it, which leaves the rest to
-    /// smaller loads. Of each the load needs `needed_bytes`, and the first `done_bytes` of this one are on the device; it fails
-    /// where even a quarter more than `bytes_per_s` is too slow.
-    pub(super) fn check_rate(
-        self,
-        now_ns: u64,
-        bytes_per_s: f64,
-        done_bytes: u64,
-        needed_bytes: u64,
-    ) -> Result<(), RunError> {
+    /// Fails early where an object cannot be written in time, so that smaller loads get the rest of it. It decides only after a
+    /// quarter of the time, for the object alone, and allows for a rate a quarter higher than that of `progress`.
+    pub(super) fn check_rate(self, now_ns: u64, progress: FillProgress) -> Result<(), RunError> {
         let elapsed_ns = now_ns.saturating_sub(self.began_ns);
-        let rest_bytes = needed_bytes.saturating_mul(self.objects_left).saturating_sub(done_bytes);
-        if elapsed_ns < self.give_up_ns.saturating_sub(self.began_ns) / 4 || done_bytes >= needed_bytes {
+        if elapsed_ns < self.give_up_ns.saturating_sub(self.began_ns) / DECIDED_AFTER {
             return Ok(());
         }
-        let rest_s = rest_bytes as f64 / bytes_per_s;
+        let rest_s = progress.rest_bytes as f64 / progress.bytes_per_s;
         if rest_s <= Nanos(self.give_up_ns.saturating_sub(now_ns)).as_secs_f64() * FASTER_MAX {
             return Ok(());
         }
-        Err(RunError::PreparedTooLong {
-            takes_ns: Nanos(elapsed_ns).saturating_add(Nanos::from_secs_f64(rest_s)),
-        })
+        let takes_ns = Nanos(elapsed_ns).saturating_add(Nanos::from_secs_f64(rest_s));
+        Err(RunError::PreparesTooSlowly { takes_ns })
     }
+}
+
+/// How far an object is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FillProgress {
+    /// What the load needs and is not on the device yet.
+    pub(super) rest_bytes: u64,
+    /// The highest rate that what was seen allows for.
+    pub(super) bytes_per_s: f64,
 }

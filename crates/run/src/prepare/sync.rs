@@ -2,13 +2,14 @@
 //!
 //! Not here: syncs that belong to a load, which its workers do.
 
-use super::{ObjectFiller, PrepareContext, PreparedObjects, key_of, open};
+use super::filling::ObjectFiller;
+use super::{PrepareContext, PreparedObjects, key_of, open};
 use crate::assignment::Assignment;
 use crate::error::RunError;
 use narrows_engines::EngineError;
 use narrows_model::fault::ErrorCount;
 use narrows_model::workload::SyncPolicy;
-use narrows_model::{Op, Workload};
+use narrows_model::{Bytes, Op, Workload};
 
 impl PreparedObjects {
     /// Syncs the objects of `assignment`, if its load writes and asks for that; what failed is returned, since the data
@@ -46,7 +47,7 @@ impl PreparedObjects {
         spec.create = false;
         let engine = open(&mut spec, prepare)?;
         let mut whole = ObjectFiller::new(engine, &spec, None, prepare.clock.now().0);
-        whole.sync(prepare)?;
+        whole.sync(Bytes(0), prepare)?;
         Ok(whole.engine.close()?)
     }
 }

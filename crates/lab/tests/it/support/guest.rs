@@ -15,7 +15,7 @@ use super::ganesha::{Ganesha, MOUNT_PORT, NFS_PORT};
 
 /// Longer than any check in a guest takes, with its boot of two or three seconds.
 const GUEST: Duration = Duration::from_secs(90);
-/// Its kernel's `ptrace`.
+/// C source of the `ptrace` that is preloaded into user-mode Linux.
 const PTRACE_SOURCE: &str = include_str!("guest_ptrace.c");
 /// The last number of its address; hosts have others.
 const ADDRESS: u8 = 250;

@@ -1,9 +1,10 @@
 /*
- * Lets user-mode Linux 6.1 run on processors with AMX.
+ * A ptrace(2) by which user-mode Linux 6.1 runs on processors with AMX.
  *
- * It sets the extended state of its processes by the first 2696 bytes, which end with AVX-512 and PKRU. The kernel takes only
- * the whole of it, 11008 bytes with AMX, and fails otherwise (EFAULT). What follows stays as it is in the process: tiles,
- * which no guest uses. Where there is no more state, nothing is changed.
+ * User-mode Linux sets the extended state of the processes that it traces by the first 2696 bytes, which end with AVX-512
+ * and PKRU. The kernel takes only the whole state, 11008 bytes with AMX, and fails otherwise (EFAULT). What follows the
+ * first part stays here as it is in the process: tiles, which no guest uses. Where there is no more state, and for all other
+ * requests, nothing is changed. One thread traces, so the buffer is used once at a time.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -80,12 +80,12 @@ pub(crate) fn lab_with_cpu_tools() -> Option<Lab> {
 
 /// A lab that can have an NFS server and a guest that mounts its export; or nothing, as [`lab`].
 pub(crate) fn lab_with_guests() -> Option<Lab> {
-    lab_with(&["ganesha.nfsd", "rpcbind", "linux.uml", "modprobe"])
+    lab_with(&["ganesha.nfsd", "rpcbind", "linux.uml", "modprobe", "cc"])
 }
 
 /// A lab that can have a guest whose kernel serves NFS; or nothing, as [`lab`].
 pub(crate) fn lab_with_kernel_servers() -> Option<Lab> {
-    lab_with(&["rpc.nfsd", "exportfs", "rpc.mountd", "rpcbind", "linux.uml", "modprobe"])
+    lab_with(&["rpc.nfsd", "exportfs", "rpc.mountd", "rpcbind", "linux.uml", "modprobe", "cc"])
 }
 
 /// A lab that can have a GlusterFS volume and mount it; or nothing, as [`lab_with_disks`].
