@@ -163,6 +163,7 @@ fn path(folder: &str) -> PathFacts {
             health: None,
             parents: Vec::new(),
             throttle_bytes_per_s: None,
+            throttle_ops_per_s: None,
         }],
         free_bytes: None,
         size_bytes: None,

@@ -7,9 +7,11 @@ use crate::registry::registry;
 use narrows_engines::iscsi::{UnitRegion, UnitSurvey};
 use narrows_engines::psync::TestFolder;
 use narrows_engines::{Clock, OwnPlace, PlaceFound, PlaceRequest, RegionNeed};
+use narrows_model::quantity::amount;
 use narrows_model::{Bytes, Inventory, IscsiAddress, Target};
 use narrows_probe::Root;
 use narrows_probe::inventory::{ProcessFacts, device_inventory, inventory};
+use narrows_sys::file::allocated_extents;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,12 +40,13 @@ pub(crate) enum PathProblem {
 }
 
 /// What paths of targets are.
-pub(crate) const PATHS_ALLOWED: &str = "a folder, or a file that is not empty and that this user may read";
+pub(crate) const PATHS_ALLOWED: &str =
+    "a folder, or a file that was written as a whole and that this user may read";
 
 /// What `path` is.
 ///
 /// # Errors
-/// When it is not there, may not be read, is an empty file, or is neither a file nor a folder.
+/// When it is not there, may not be read, is an empty or sparse file, or is neither a file nor a folder.
 pub(crate) fn examine(path: &Path) -> Result<PathFound, CommandFailure> {
     look_at(path).map_err(|wrong| match wrong {
         PathProblem::Named { found, hint } => CommandFailure::bad_input(format!("{found}; {hint}")),
@@ -82,10 +85,31 @@ pub(crate) fn look_at(path: &Path) -> Result<PathFound, PathProblem> {
             "give a file with content, or a folder",
         );
     }
-    std::fs::File::open(path).map_err(|error| {
+    let file = std::fs::File::open(path).map_err(|error| {
         PathProblem::Refused(format!("read {shown}: {error}; give a file that this user may read"))
     })?;
-    Ok(PathFound::File { length: Bytes(metadata.len()) })
+    let length = Bytes(metadata.len());
+    if let Some(data) = data_of_sparse(&file, length) {
+        return named(
+            format!("{shown} has {data} of data in {}: reads of its holes reach no storage", amount(length)),
+            "give a file that was written as a whole (`cp --sparse=never` makes one), or a folder",
+        );
+    }
+    Ok(PathFound::File { length })
+}
+
+/// A file with data in less than this share of it measures the kernel's zeros.
+const DATA_MIN_RATIO: f64 = 0.5;
+
+/// Parts of a file that are looked at; one with more of them has data in many places.
+const EXTENT_COUNT_MAX: usize = 4096;
+
+/// How much of a file was ever written, for people; `None` where that is most of it, or the file system does not report it.
+fn data_of_sparse(file: &std::fs::File, length: Bytes) -> Option<String> {
+    let map = allocated_extents(file, EXTENT_COUNT_MAX).ok().filter(|map| map.complete)?;
+    let data_bytes: u64 = map.extents.iter().map(|extent| extent.length_bytes).sum();
+    let is_sparse = (data_bytes as f64) < length.as_f64() * DATA_MIN_RATIO;
+    is_sparse.then(|| amount(Bytes(data_bytes)))
 }
 
 /// A marked folder of our own in `path`, named from `nonce`.

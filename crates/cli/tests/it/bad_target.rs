@@ -3,6 +3,7 @@
 use crate::support::{Surroundings, run, strangers_folder};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 /// Runs `check` with `words` in a stranger's folder, and fails if anything there changes.
 #[track_caller]
@@ -17,6 +18,35 @@ fn refused(words: &[&str], code: i32, said: &[&str]) {
 #[test]
 fn a_scheme_nobody_knows_is_named_with_those_that_are() {
     refused(&["gopher://h/x"], 2, &["`gopher`", "file:PATH", "tcp://HOST:PORT"]);
+}
+
+#[test]
+fn a_file_that_is_mostly_holes_is_refused_and_one_that_is_mostly_written_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let sparse = |name: &str, written_bytes: usize| {
+        let path = folder.path().join(name);
+        fs::write(&path, vec![7; written_bytes]).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_len(4 << 20).unwrap();
+    };
+    sparse("holes", 1 << 20);
+    sparse("data", 3 << 20);
+    run(folder.path(), &["check", "holes", "--plan"])
+        .assert_said(2, &["1.00 MiB of data in 4.00 MiB", "reach no storage", "cp --sparse=never"]);
+    assert_eq!(run(folder.path(), &["check", "data", "--plan"]).code, Some(0));
+}
+
+#[test]
+fn a_process_without_free_descriptors_is_not_taken_for_a_stranger_in_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("target")).unwrap();
+    for limit in [14, 16, 24] {
+        let script =
+            format!("ulimit -n {limit}; exec '{}' check target --seconds 6", env!("CARGO_BIN_EXE_narrows"));
+        let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!stderr.contains("somebody else") && !stderr.contains("panicked"), "{limit}: {stderr}");
+    }
+    assert_eq!(fs::read_dir(folder.path().join("target")).unwrap().count(), 0, "nothing is left");
 }
 
 #[test]

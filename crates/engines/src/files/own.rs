@@ -10,6 +10,7 @@ use crate::block;
 use crate::error::{EngineError, ErrorKind};
 use narrows_sys::file::{self, Create, FileIdentity, OpenMode};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
+use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -184,6 +185,10 @@ pub(super) fn open_own_folder(path: &Path) -> Result<Option<File>, EngineError> 
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = match openat(CWD, path, flags, Mode::empty()) {
         Ok(opened) => File::from(opened),
+        // These say nothing about what is there.
+        Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::INTR | Errno::IO)) => {
+            return Err(EngineError::from_io("open", path.display().to_string(), errno.into()));
+        }
         Err(_) => return Err(replaced(path, None)),
     };
     if FileIdentity::from_file(&opened).ok() == Some(known.identity) {

@@ -53,6 +53,7 @@ pub(super) fn read(root: &Root, entry: &str, hypervisor: bool, unknown: &mut Unk
         health: None,
         parents: Vec::new(),
         throttle_bytes_per_s: None,
+        throttle_ops_per_s: None,
     }
 }
 

@@ -23,37 +23,63 @@ pub(crate) fn count(bytes: &[u8]) -> Result<u64, Malformed> {
     number(bytes.trim_ascii()).ok_or_else(|| Malformed::new(1, "a number", bytes))
 }
 
-/// Rules of `blkio.throttle.*_bps_device`: device (`major:minor`) and bytes per second.
+/// What a limit of a control group counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ThrottleUnit {
+    Bytes,
+    Operations,
+}
+
+/// A limit that a control group sets on a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DeviceThrottle {
+    /// `major:minor`.
+    pub(crate) device: String,
+    pub(crate) unit: ThrottleUnit,
+    /// Of reading or of writing.
+    pub(crate) limit_per_s: u64,
+}
+
+/// Rules of `blkio.throttle.*_device`: device (`major:minor`) and limit per second.
 ///
 /// # Source
 /// The kernel's `Documentation/admin-guide/cgroup-v1/blkio-controller.rst`.
-pub(crate) fn throttle_v1(bytes: &[u8]) -> Result<Vec<(String, u64)>, Malformed> {
+pub(crate) fn throttle_v1(bytes: &[u8], unit: ThrottleUnit) -> Result<Vec<DeviceThrottle>, Malformed> {
     lines(bytes)
         .map(|(line_number, line)| {
             let mut parts = fields(line);
             let rule = parts.next().map(text).zip(parts.next().and_then(number));
-            rule.ok_or_else(|| Malformed::new(line_number, "major:minor and a number", line))
+            let (device, limit_per_s) =
+                rule.ok_or_else(|| Malformed::new(line_number, "major:minor and a number", line))?;
+            Ok(DeviceThrottle { device, unit, limit_per_s })
         })
         .collect()
 }
 
-/// Rules of `io.max`: device and the smaller of its read and write limits in bytes per second; devices that are
-/// limited in operations alone are left out.
+/// The keys of `io.max`.
+const IO_MAX_KEYS: [(&[u8], ThrottleUnit); 4] = [
+    (b"rbps=", ThrottleUnit::Bytes),
+    (b"wbps=", ThrottleUnit::Bytes),
+    (b"riops=", ThrottleUnit::Operations),
+    (b"wiops=", ThrottleUnit::Operations),
+];
+
+/// Rules of `io.max`: each limit of a device that is not `max`.
 ///
 /// # Source
 /// The kernel's `Documentation/admin-guide/cgroup-v2.rst`, `io.max`.
-pub(crate) fn throttle_v2(bytes: &[u8]) -> Result<Vec<(String, u64)>, Malformed> {
+pub(crate) fn throttle_v2(bytes: &[u8]) -> Result<Vec<DeviceThrottle>, Malformed> {
     let mut rules = Vec::new();
     for (line_number, line) in lines(bytes) {
         let mut parts = fields(line);
         let device = parts.next().filter(|device| device.contains(&b':'));
         let device = device.ok_or_else(|| Malformed::new(line_number, "major:minor", line))?;
-        let mut tightest: Option<u64> = None;
-        for value in parts.filter_map(|part| part.strip_prefix(b"rbps=").or(part.strip_prefix(b"wbps="))) {
+        for part in parts {
+            let known = IO_MAX_KEYS.iter().find_map(|(key, unit)| Some((part.strip_prefix(*key)?, *unit)));
+            let Some((value, unit)) = known else { continue };
             let limit = super::cgroup::limit(value).map_err(|bad| Malformed { line: line_number, ..bad })?;
-            tightest = [tightest, limit].into_iter().flatten().min();
+            rules.extend(limit.map(|limit_per_s| DeviceThrottle { device: text(device), unit, limit_per_s }));
         }
-        rules.extend(tightest.map(|limit| (text(device), limit)));
     }
     Ok(rules)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::support::{device, full, lists, names, path};
 use narrows_model::inventory::{DeviceKind, PathKind};
-use narrows_model::units::{Bytes, BytesPerSec};
+use narrows_model::units::{Bytes, BytesPerSec, OpsPerSec};
 use narrows_probe::{ProbeErrorKind, inventory};
 
 #[test]
@@ -73,7 +73,9 @@ fn the_raid_stands_on_four_partitions_of_four_rotating_disks() {
 fn of_the_limits_of_a_group_and_its_ancestor_the_tighter_counts() {
     let facts = path("md-server", "/srv/data");
     assert_eq!(device(&facts, "sda").throttle_bytes_per_s, Some(BytesPerSec(104_857_600.0)));
-    assert_eq!(device(&facts, "sdb").throttle_bytes_per_s, None, "limited in operations alone");
+    let second = device(&facts, "sdb");
+    assert_eq!((second.throttle_bytes_per_s, second.throttle_ops_per_s), (None, Some(OpsPerSec(100.0))));
+    assert_eq!(device(&facts, "sda").throttle_ops_per_s, None);
 }
 
 #[test]
@@ -175,6 +177,7 @@ fn in_version_1_the_limit_of_the_own_group_counts_and_an_ancestors_does_not() {
     let disk = device(&facts, "vda");
     assert_eq!(disk.kind, DeviceKind::Virtual);
     assert_eq!(disk.throttle_bytes_per_s, Some(BytesPerSec(10_485_760.0)));
+    assert_eq!(disk.throttle_ops_per_s, Some(OpsPerSec(250.0)));
 }
 
 #[test]

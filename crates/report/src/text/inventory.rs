@@ -7,7 +7,7 @@ use narrows_model::Inventory;
 use narrows_model::inventory::{
     DeviceFacts, DeviceHealth, DeviceKind, HostFacts, NfsFacts, PathFacts, PathKind,
 };
-use narrows_model::quantity::{amount, cpus, network_rate, percent, storage_rate};
+use narrows_model::quantity::{amount, cpus, network_rate, percent};
 
 /// The machine, then the path: mount, layers, NFS, devices, and what could not be read.
 #[must_use]
@@ -125,7 +125,7 @@ fn device(device: &DeviceFacts) -> String {
         turning.map(str::to_owned),
         device.scheduler.as_ref().map(|name| format!("scheduler {name}")),
         device.write_cache.as_ref().map(|mode| format!("write cache {mode}")),
-        device.throttle_bytes_per_s.map(|limit| format!("limited to {}", storage_rate(limit.0))),
+        device.group_limits().map(|limits| format!("limited to {limits} by its control group")),
         device.health.as_ref().and_then(health),
     ];
     format!("{} ({})", device.name, present(parts))

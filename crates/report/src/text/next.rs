@@ -1,6 +1,6 @@
 //! What to do next: one to three commands.
 
-use super::remedy::remedy;
+use super::remedy::{device_remedy, remedy};
 use super::style::{Paint, Style};
 use super::wrap::{Indent, paragraph};
 use narrows_model::diagnosis::Relation;
@@ -121,7 +121,8 @@ fn change(summary: &Summary) -> Option<(Segment, NextStep)> {
         .filter(|entry| remedy(entry).is_some())
         .max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
     let load = entry.regime.split(" (").next().unwrap_or_default();
-    let purpose = format!("to speed up {load}: {}; what shows it:", remedy(entry)?);
+    let words = device_remedy(summary, entry).or_else(|| remedy(entry).map(str::to_owned))?;
+    let purpose = format!("to speed up {load}: {words}; what shows it:");
     let shown = entry.evidence.iter().map(|evidence| &evidence.command).find(|command| !command.is_empty());
     // What is named from outside is seen inside.
     let at_server = (entry.segment == Segment::Server).then(|| AT_SERVER.to_owned());

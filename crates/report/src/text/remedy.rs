@@ -4,7 +4,10 @@
 
 use super::wording::is_foreign;
 use narrows_analysis::{CLIENT_LINK, FLUSHES, OWN_CONNECTIONS};
-use narrows_model::{Limiting, Segment};
+use narrows_model::inventory::DeviceFacts;
+use narrows_model::printable::one_line;
+use narrows_model::summary::{ForeignResource, ForeignTransfer};
+use narrows_model::{Limiting, Segment, Summary};
 
 /// What to change about the segment of `entry`; `None` where nothing of the path is to be changed.
 pub(super) fn remedy(entry: &Limiting) -> Option<&'static str> {
@@ -24,6 +27,48 @@ pub(super) fn remedy(entry: &Limiting) -> Option<&'static str> {
         segment => by_segment(segment),
     };
     Some(words)
+}
+
+/// From this share on, a limit, or what others take of a device, is what the load feels of the device.
+const FELT_MIN_RATIO: f64 = 0.5;
+
+/// A rate above this part of a limit was not limited by it: the kernel lets through a little more at times.
+const BEYOND_RATIO: f64 = 1.2;
+
+/// What to change about a device where it is not the device itself: programs that use it, or the limits that
+/// its control group sets.
+pub(super) fn device_remedy(summary: &Summary, entry: &Limiting) -> Option<String> {
+    if !entry.segment.is_within(Segment::Device) {
+        return None;
+    }
+    let loads = || summary.cells.iter().filter(|cell| cell.limiting == Some(entry.segment));
+    let is_felt = |transfer: &&ForeignTransfer| {
+        transfer.resource == ForeignResource::Disk
+            && transfer.foreign_bytes_per_s.0 >= transfer.total_bytes_per_s.0 * FELT_MIN_RATIO
+    };
+    if let Some(others) = loads().flat_map(|cell| &cell.foreign_transfers).find(is_felt) {
+        let programs: Vec<String> =
+            others.programs.iter().map(|program| format!("`{}`", one_line(&program.name))).collect();
+        let names = if programs.is_empty() { String::new() } else { format!(" ({})", programs.join(", ")) };
+        return Some(format!("stop or move the programs that use {}{names}", one_line(&others.name)));
+    }
+    let comes_near = |device: &&DeviceFacts| {
+        let near = |rate: Option<f64>, limit: Option<f64>| {
+            // What a cache served is beyond it.
+            rate.zip(limit)
+                .is_some_and(|(rate, limit)| (FELT_MIN_RATIO..BEYOND_RATIO).contains(&(rate / limit)))
+        };
+        loads().any(|cell| {
+            near(cell.rate_bytes_per_s.map(|rate| rate.0), device.throttle_bytes_per_s.map(|limit| limit.0))
+                || near(cell.ops_per_s.map(|rate| rate.0), device.throttle_ops_per_s.map(|limit| limit.0))
+        })
+    };
+    let inventories = summary.hosts.iter().map(|host| &host.inventory);
+    let mut devices = inventories
+        .flat_map(|inventory| inventory.path.iter().chain(&inventory.more_paths))
+        .flat_map(|path| &path.devices);
+    let limited = devices.find(comes_near)?;
+    Some(format!("raise the limits that the control group sets for {}", one_line(&limited.name)))
 }
 
 fn by_segment(segment: Segment) -> &'static str {

@@ -1,10 +1,14 @@
 //! What a verdict reads as.
 
+use crate::fixtures::builders::path_facts;
 use crate::fixtures::{cases, suites};
 use crate::{Case, compare};
 use narrows_model::diagnosis::Relation;
-use narrows_model::summary::{CommitCall, CommitLatency, CurvePoint, LatencySummary, SegmentUse, UsedOf};
-use narrows_model::{Bytes, BytesPerSec, Limiting, Op, Segment};
+use narrows_model::summary::{
+    CommitCall, CommitLatency, CurvePoint, ForeignResource, ForeignTransfer, ForeignTransferProgram,
+    LatencySummary, SegmentUse, UsedOf,
+};
+use narrows_model::{Bytes, BytesPerSec, Limiting, Op, OpsPerSec, Role, Segment};
 use narrows_report::text::{self, Style};
 use narrows_testkit::verdict_text;
 
@@ -46,6 +50,48 @@ fn the_first_screen_has_at_most_24_lines_of_80_columns_and_breaks_no_word_at_60(
         let wide = narrow.lines().find(|line| line.chars().count() > 60 && !is_command(line));
         assert_eq!(wide, None, "{name}\n{narrow}");
     }
+}
+
+#[test]
+fn of_a_device_that_others_use_or_a_control_group_limits_that_is_what_to_change() {
+    let next = |summary: &narrows_model::Summary| {
+        let text = text::results(summary, &Style { width: 300, ..Style::default() });
+        text.lines().find(|line| line.contains("to speed up")).unwrap_or_default().to_owned()
+    };
+    let mut summary = cases::device();
+    assert!(next(&summary).contains("a faster device"), "{}", next(&summary));
+    // Its partition has no limits of its own.
+    let mut facts = path_facts(false);
+    facts.devices[1].throttle_bytes_per_s = Some(BytesPerSec(20.0 * 1024.0 * 1024.0));
+    summary.hosts[0].inventory.path = Some(facts);
+    let group = next(&summary);
+    assert!(group.contains("raise the limits that the control group sets for sda"), "{group}");
+    let rsync = ForeignTransferProgram {
+        name: "rsync\u{1b}[2J".to_owned(),
+        pid: 99,
+        bytes_per_s: BytesPerSec(60.0e6),
+    };
+    let others = |foreign_bytes_per_s| ForeignTransfer {
+        role: Role::Client,
+        resource: ForeignResource::Disk,
+        name: "sda".to_owned(),
+        total_bytes_per_s: BytesPerSec(100.0e6),
+        foreign_bytes_per_s: BytesPerSec(foreign_bytes_per_s),
+        programs: vec![rsync.clone()],
+    };
+    let path = summary.cells.iter().position(|cell| cell.limiting == Some(Segment::DeviceBandwidth)).unwrap();
+    summary.cells[path].foreign_transfers = vec![others(49.0e6)];
+    assert_eq!(next(&summary), group, "less than half of what it moves");
+    summary.cells[path].foreign_transfers = vec![others(60.0e6)];
+    let neighbour = next(&summary);
+    assert!(neighbour.contains("stop or move the programs that use sda (`rsync\\u001b[2J`)"), "{neighbour}");
+    // A limit that the loads come nowhere near is not what they wait for.
+    summary.cells[path].foreign_transfers.clear();
+    for device in &mut summary.hosts[0].inventory.path.as_mut().unwrap().devices {
+        device.throttle_bytes_per_s = device.throttle_bytes_per_s.map(|limit| BytesPerSec(limit.0 * 1e3));
+        device.throttle_ops_per_s = device.throttle_ops_per_s.map(|limit| OpsPerSec(limit.0 * 1e3));
+    }
+    assert!(next(&summary).contains("a faster device"), "{}", next(&summary));
 }
 
 #[test]
