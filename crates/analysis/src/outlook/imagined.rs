@@ -27,6 +27,12 @@ const GROWTHS: [(f64, f64); 3] = [(0.0, 0.5), (0.35, 0.2), (0.9, 0.3)];
 /// The same where a resource was measured to be full.
 const FULL_GROWTHS: [(f64, f64); 3] = [(0.0, 0.8), (0.35, 0.1), (0.9, 0.1)];
 
+/// A path below both is slow: a tenth of one CPU issues a million requests and copies a gigabyte a second.
+const SLOW_BYTES_PER_S: f64 = 100e6;
+const SLOW_OPS_PER_S: f64 = 20e3;
+/// The weight of a cell that clears what is far faster than the path.
+const CLEARING_WEIGHT: f64 = 0.1;
+
 /// How a cell may come out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Outcome {
@@ -72,6 +78,15 @@ impl ImaginedCell {
     /// Whether it is the device alone under the load of this cell of the path.
     pub(super) fn is_device_under(&self, path: &str) -> bool {
         self.summary.cut == Cut::LocalDevice && self.concerns(path)
+    }
+
+    /// How early it is worth its time, as a factor: what stays in this machine's memory is far faster than a slow path, so that
+    /// it clears and hardly ever names.
+    pub(super) fn order_weight(&self) -> f64 {
+        let block_bytes = self.summary.block_bytes.as_f64().max(1.0);
+        let is_slow = |rate: f64| rate < SLOW_BYTES_PER_S && rate / block_bytes < SLOW_OPS_PER_S;
+        let clears = is_in_memory(self.summary.cut) && self.paths.iter().all(|(_, rate)| is_slow(*rate));
+        if clears { CLEARING_WEIGHT } else { 1.0 }
     }
 
     /// Whether the verdict on the load of this cell of the path may rest on it.

@@ -49,8 +49,8 @@ pub struct LoadStanding {
 pub struct Outlook {
     /// Each load that was measured, the one that matters most first.
     pub loads: Vec<LoadStanding>,
-    /// For each cell that is left, in their order, the sum over the loads of the probabilities that it changes their
-    /// verdict; 0 where no load is likely to be changed by it.
+    /// For each cell that is left, in their order, what it is worth to be next: the sum over the loads of the probabilities that
+    /// it changes their verdict, less where it hardly ever names a segment; 0 where no load is likely to be changed by it.
     pub values: Vec<f64>,
 }
 
@@ -104,7 +104,7 @@ pub fn outlook(summary: &Summary, left: &[Cell]) -> Outlook {
                 is_decided = false;
                 has_open_cut |= !cell.has_more();
                 if let Some(value) = outlook.values.get_mut(cell.index) {
-                    *value += change;
+                    *value += change * cell.order_weight();
                 }
             }
         }

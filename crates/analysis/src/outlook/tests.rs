@@ -57,6 +57,23 @@ fn the_device_under_a_bulk_load_that_the_page_cache_serves_is_measured_before_th
 }
 
 #[test]
+fn on_a_slow_path_the_wire_is_measured_before_what_stays_in_memory() {
+    let best = |machine: &str| {
+        let mut summary = crate::testing::builtin(machine);
+        summary.cells.retain(|cell| !matches!(cell.cut, Cut::MemoryCopy | Cut::NetworkStream));
+        summary.diagnosis = crate::diagnose(&summary);
+        let plan = crate::testing::plan(&crate::testing::machine(machine), crate::testing::Grid::default());
+        let is_left = |cell: &&Cell| matches!(cell.cut, Cut::MemoryCopy | Cut::NetworkStream);
+        let left: Vec<Cell> = plan.cells.iter().filter(is_left).cloned().collect();
+        let seen = outlook(&summary, &left);
+        let cuts: Vec<Cut> = left.iter().map(|cell| cell.cut).collect();
+        assert!(cuts.contains(&Cut::MemoryCopy) && cuts.contains(&Cut::NetworkStream), "{cuts:?}");
+        cuts[seen.best(&left, |_| true).unwrap()]
+    };
+    assert_eq!(best("hundred-megabit"), Cut::NetworkStream);
+}
+
+#[test]
 fn over_more_connections_a_bulk_load_is_measured_after_its_hot_blocks() {
     let mut summary = crate::testing::by_protocol::spoken(|cell| cell.arrival(4.0));
     summary.cells.retain(|cell| cell.cut != Cut::HotBlocks && cell.cut != Cut::MoreConnections);
