@@ -70,7 +70,7 @@ pub enum RunError {
         .takes_ns.as_secs_f64()
     )]
     PreparesTooSlowly {
-        /// How long it would take at the highest rate that what was seen allows for.
+        /// How long it would take at the highest rate that it may have.
         takes_ns: Nanos,
     },
     /// A stop was asked for.

@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
     code: "foreign-load",
     slug: "foreign_load",
     segment: Segment::HostCpu,
-    title: "other programs, or other virtual machines, use the CPUs, the device or the link that the load needs",
+    title: "other programs, or other virtual machines, use CPUs, a device or a link that the load needs",
     definition: "While the cell was measured, programs that are no part of the path used the CPUs of a machine of it, \
                  and the load's own threads waited for a CPU. It limits where all CPUs there were busy, the others \
                  had a quarter of them or more, the load's threads were hardly ever blocked on anything else, and \

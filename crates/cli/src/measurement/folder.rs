@@ -11,7 +11,7 @@ use narrows_model::quantity::amount;
 use narrows_model::{Bytes, Inventory, IscsiAddress, Target};
 use narrows_probe::Root;
 use narrows_probe::inventory::{ProcessFacts, device_inventory, inventory};
-use narrows_sys::file::allocated_extents;
+use narrows_sys::file::{FileExtent, allocated_extents};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,8 +40,7 @@ pub(crate) enum PathProblem {
 }
 
 /// What paths of targets are.
-pub(crate) const PATHS_ALLOWED: &str =
-    "a folder, or a file that was written as a whole and that this user may read";
+pub(crate) const PATHS_ALLOWED: &str = "a folder, or a file with content that this user may read";
 
 /// What `path` is.
 ///
@@ -91,25 +90,36 @@ pub(crate) fn look_at(path: &Path) -> Result<PathFound, PathProblem> {
     let length = Bytes(metadata.len());
     if let Some(data) = data_of_sparse(&file, length) {
         return named(
-            format!("{shown} has {data} of data in {}: reads of its holes reach no storage", amount(length)),
-            "give a file that was written as a whole (`cp --sparse=never` makes one), or a folder",
+            format!("{shown} has {data}: reads of its holes reach no storage"),
+            "give a file with content in all of it, or a folder",
         );
     }
     Ok(PathFound::File { length })
 }
 
-/// A file with data in less than this share of it measures the kernel's zeros.
+/// A file with data in less than this share of its front measures the kernel's zeros.
 const DATA_MIN_RATIO: f64 = 0.5;
 
-/// Parts of a file that are looked at; one with more of them has data in many places.
-const EXTENT_COUNT_MAX: usize = 4096;
+/// The front of a file, which loads read: a large one is never read as a whole.
+const FRONT_BYTES: u64 = 8 << 30;
 
-/// How much of a file was ever written, for people; `None` where that is most of it, or the file system does not report it.
+/// Parts of a file that are looked at: over a network each takes two round trips.
+const EXTENT_COUNT_MAX: usize = 256;
+
+/// How much of the front of a file was ever written, for people; `None` where that is most of it, or it is not known.
 fn data_of_sparse(file: &std::fs::File, length: Bytes) -> Option<String> {
-    let map = allocated_extents(file, EXTENT_COUNT_MAX).ok().filter(|map| map.complete)?;
-    let data_bytes: u64 = map.extents.iter().map(|extent| extent.length_bytes).sum();
-    let is_sparse = (data_bytes as f64) < length.as_f64() * DATA_MIN_RATIO;
-    is_sparse.then(|| amount(Bytes(data_bytes)))
+    let front_bytes = length.0.min(FRONT_BYTES);
+    let map = allocated_extents(file, EXTENT_COUNT_MAX).ok()?;
+    let is_seen = map.complete || map.extents.last().is_some_and(|last| last.offset_bytes >= front_bytes);
+    let in_front = |extent: &FileExtent| {
+        let end_bytes = extent.offset_bytes.saturating_add(extent.length_bytes).min(front_bytes);
+        end_bytes.saturating_sub(extent.offset_bytes)
+    };
+    let data_bytes: u64 = map.extents.iter().map(in_front).sum();
+    let is_sparse = is_seen && (data_bytes as f64) < front_bytes as f64 * DATA_MIN_RATIO;
+    let place = if front_bytes < length.0 { "the first " } else { "" };
+    is_sparse
+        .then(|| format!("{} of data in {place}{}", amount(Bytes(data_bytes)), amount(Bytes(front_bytes))))
 }
 
 /// A marked folder of our own in `path`, named from `nonce`.

@@ -124,6 +124,11 @@ impl Peer {
         self.stop = stop;
     }
 
+    /// Whether a stop at once was asked for.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.is_now()
+    }
+
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }

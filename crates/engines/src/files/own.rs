@@ -185,11 +185,9 @@ pub(super) fn open_own_folder(path: &Path) -> Result<Option<File>, EngineError> 
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = match openat(CWD, path, flags, Mode::empty()) {
         Ok(opened) => File::from(opened),
-        // These say nothing about what is there.
-        Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::INTR | Errno::IO)) => {
-            return Err(EngineError::from_io("open", path.display().to_string(), errno.into()));
-        }
-        Err(_) => return Err(replaced(path, None)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Err(replaced(path, None)),
+        // Others say nothing about what is there.
+        Err(errno) => return Err(EngineError::from_io("open", path.display().to_string(), errno.into())),
     };
     if FileIdentity::from_file(&opened).ok() == Some(known.identity) {
         return Ok(Some(opened));

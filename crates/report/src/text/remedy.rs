@@ -29,34 +29,37 @@ pub(super) fn remedy(entry: &Limiting) -> Option<&'static str> {
     Some(words)
 }
 
-/// From this share on, a limit, or what others take of a device, is what the load feels of the device.
-const FELT_MIN_RATIO: f64 = 0.5;
+/// From this share on that others move of a device's bytes they are what a load there waits for.
+const OTHERS_MIN_RATIO: f64 = 0.5;
 
-/// A rate above this part of a limit was not limited by it: the kernel lets through a little more at times.
-const BEYOND_RATIO: f64 = 1.2;
+/// Rates, as shares of a limit, that it may be what holds them: one request at a time does not reach it, and the kernel lets
+/// through a little more at times. What a cache served is beyond it.
+const HELD_RATIOS: std::ops::Range<f64> = 0.8..1.2;
 
 /// What to change about a device where it is not the device itself: programs that use it, or the limits that
 /// its control group sets.
 pub(super) fn device_remedy(summary: &Summary, entry: &Limiting) -> Option<String> {
-    if !entry.segment.is_within(Segment::Device) {
+    if !entry.segment.is_within(Segment::Device) || entry.scope.as_deref() == Some(FLUSHES) {
         return None;
     }
     let loads = || summary.cells.iter().filter(|cell| cell.limiting == Some(entry.segment));
-    let is_felt = |transfer: &&ForeignTransfer| {
+    // Without a program that moves as much, it may be the file system that reads what it writes in part.
+    let is_of_programs = |transfer: &&ForeignTransfer| {
+        let foreign = transfer.foreign_bytes_per_s.0;
+        let known: f64 = transfer.programs.iter().map(|program| program.bytes_per_s.0).sum();
         transfer.resource == ForeignResource::Disk
-            && transfer.foreign_bytes_per_s.0 >= transfer.total_bytes_per_s.0 * FELT_MIN_RATIO
+            && foreign >= transfer.total_bytes_per_s.0 * OTHERS_MIN_RATIO
+            && known >= foreign * OTHERS_MIN_RATIO
     };
-    if let Some(others) = loads().flat_map(|cell| &cell.foreign_transfers).find(is_felt) {
+    if let Some(others) = loads().flat_map(|cell| &cell.foreign_transfers).find(is_of_programs) {
         let programs: Vec<String> =
             others.programs.iter().map(|program| format!("`{}`", one_line(&program.name))).collect();
-        let names = if programs.is_empty() { String::new() } else { format!(" ({})", programs.join(", ")) };
-        return Some(format!("stop or move the programs that use {}{names}", one_line(&others.name)));
+        let (device, names) = (one_line(&others.name), programs.join(", "));
+        return Some(format!("stop or move the programs that use {device} (the busiest: {names})"));
     }
     let comes_near = |device: &&DeviceFacts| {
         let near = |rate: Option<f64>, limit: Option<f64>| {
-            // What a cache served is beyond it.
-            rate.zip(limit)
-                .is_some_and(|(rate, limit)| (FELT_MIN_RATIO..BEYOND_RATIO).contains(&(rate / limit)))
+            rate.zip(limit).is_some_and(|(rate, limit)| HELD_RATIOS.contains(&(rate / limit)))
         };
         loads().any(|cell| {
             near(cell.rate_bytes_per_s.map(|rate| rate.0), device.throttle_bytes_per_s.map(|limit| limit.0))

@@ -140,6 +140,7 @@ impl ObjectFiller {
         let elapsed_ns = now_ns.saturating_sub(self.began_ns).max(1);
         let mean = self.step_end_bytes as f64 / Nanos(elapsed_ns).as_secs_f64();
         let progress = FillProgress {
+            began_ns: self.began_ns,
             rest_bytes: needed.0.saturating_sub(self.step_end_bytes),
             bytes_per_s: mean.max(self.step_bytes_per_s),
         };

@@ -49,12 +49,13 @@ impl PrepareLimit {
     }
 
     /// Fails early where an object cannot be written in time, so that smaller loads get the rest of it. It decides only after a
-    /// quarter of the time, for the object alone, and allows for a rate a quarter higher than that of `progress`.
+    /// quarter of the object's time, for the object alone, and allows for a rate a quarter higher than that of `progress`.
     pub(super) fn check_rate(self, now_ns: u64, progress: FillProgress) -> Result<(), RunError> {
-        let elapsed_ns = now_ns.saturating_sub(self.began_ns);
-        if elapsed_ns < self.give_up_ns.saturating_sub(self.began_ns) / DECIDED_AFTER {
+        let time_ns = self.give_up_ns.saturating_sub(progress.began_ns);
+        if now_ns.saturating_sub(progress.began_ns) < time_ns / DECIDED_AFTER {
             return Ok(());
         }
+        let elapsed_ns = now_ns.saturating_sub(self.began_ns);
         let rest_s = progress.rest_bytes as f64 / progress.bytes_per_s;
         if rest_s <= Nanos(self.give_up_ns.saturating_sub(now_ns)).as_secs_f64() * FASTER_MAX {
             return Ok(());
@@ -67,8 +68,10 @@ impl PrepareLimit {
 /// How far an object is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FillProgress {
+    /// When its first byte was sent.
+    pub(super) began_ns: u64,
     /// What the load needs and is not on the device yet.
     pub(super) rest_bytes: u64,
-    /// The highest rate that what was seen allows for.
+    /// The faster of the last step and the mean, with the step that is under way counted as done.
     pub(super) bytes_per_s: f64,
 }

@@ -201,9 +201,15 @@ fn preparation_that_will_not_end_in_time_is_given_up_early() {
     assert!((2_000_000_000..3_500_000_000).contains(&took_ns), "{took_ns}");
     // 5 MiB are left after two of eight seconds.
     let check = |now_ms: u64, mib_per_s: f64| {
-        let progress = FillProgress { rest_bytes: 5 * MIB, bytes_per_s: mib_per_s * MIB as f64 };
+        let progress = FillProgress { began_ns: 0, rest_bytes: 5 * MIB, bytes_per_s: mib_per_s * MIB as f64 };
         PrepareLimit::starting(0, 8_000_000_000).check_rate(now_ms * 1_000_000, progress)
     };
+    // An object that was begun after four of eight seconds has a quarter of the others.
+    let late = |now_ns| {
+        let progress = FillProgress { began_ns: 4_000_000_000, rest_bytes: MIB, bytes_per_s: 1.0 };
+        PrepareLimit::starting(0, 8_000_000_000).check_rate(now_ns, progress)
+    };
+    assert!(late(4_999_000_000).is_ok() && late(5_000_000_000).is_err());
     assert!(check(1_999, 0.01).is_ok(), "too early to say");
     assert!(check(2_000, 0.67).is_ok(), "5 MiB at 0.67 MiB/s take 7.46 s; 6 s are left, and 7.5 s allowed");
     let Err(RunError::PreparesTooSlowly { takes_ns }) = check(2_000, 0.66) else { unreachable!() };
