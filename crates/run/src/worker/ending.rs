@@ -3,7 +3,7 @@
 use super::state::{CounterReadings, QueueSlot, WorkerState};
 use super::{DRAIN_NS, ERRORS_MAX, SILENT_MAX_NS, SILENT_TCP_MIN_NS, SLOWER_MAX, Worker};
 use crate::assignment::WorkerOutput;
-use narrows_engines::{Clock, EngineError, IoRequest, ProtocolCounters, Slot};
+use narrows_engines::{Clock, EngineError, ErrorKind, IoRequest, ProtocolCounters, Slot};
 use narrows_model::counters::{Combine, ProcessCpu};
 use narrows_model::trial::OpenLoopTotals;
 use narrows_model::units::saturate_u32;
@@ -179,8 +179,10 @@ impl<C: Clock + ?Sized> Worker<'_, C> {
             && !flight.faults.unanswered;
         let effective = self.engine.effective().clone();
         let (closing_ns, closing_cpu) = (self.clock.now().0, own_cpu());
+        // That a stop was asked for is no fault of a request.
         if let Err(error) = self.engine.close()
             && orderly
+            && error.kind != ErrorKind::Stopped
         {
             flight.faults.note(self.assignment.cell.workload.op, &error.errno(), &error.to_string());
         }
