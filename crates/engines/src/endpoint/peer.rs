@@ -2,7 +2,7 @@
 //!
 //! Here are also the errors that talking to a peer can end in. What is said is not its business.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Tick};
 use crate::error::{EngineError, ErrorKind};
 use crate::host_lookup;
 use crate::socket::{SocketWaits, Waited, poll_socket};
@@ -124,11 +124,6 @@ impl Peer {
         self.stop = stop;
     }
 
-    /// Whether a stop at once was asked for.
-    pub(super) fn is_stopped(&self) -> bool {
-        self.stop.is_now()
-    }
-
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }
@@ -207,16 +202,30 @@ impl Peer {
         socket: impl AsFd,
         events: PollFlags,
     ) -> Result<(), EngineError> {
-        let waited = self.waits().expect(&socket, events);
+        let deadline = self.clock.now().after(self.timeout_ns());
+        if self.is_ready_by(deadline, operation, socket, events)? {
+            return Ok(());
+        }
+        Err(self.silent(operation))
+    }
+
+    /// Whether `socket` shows one of `events` by `deadline`; waits until then, or until a stop is asked for.
+    pub(super) fn is_ready_by(
+        &self,
+        deadline: Tick,
+        operation: &'static str,
+        socket: impl AsFd,
+        events: PollFlags,
+    ) -> Result<bool, EngineError> {
+        let waited = self.waits_until(deadline).expect(&socket, events);
         match waited.map_err(|error| self.io_error(operation, error))? {
-            Waited::Ready => Ok(()),
+            Waited::Ready => Ok(true),
             Waited::Stopped => Err(self.stopped(operation)),
-            Waited::Late => Err(self.silent(operation)),
+            Waited::Late => Ok(false),
         }
     }
 
-    fn waits(&self) -> SocketWaits<'_> {
-        let deadline = self.clock.now().after(self.timeout_ns());
+    fn waits_until(&self, deadline: Tick) -> SocketWaits<'_> {
         SocketWaits { clock: self.clock.as_ref(), stop: &self.stop, deadline }
     }
 
@@ -243,7 +252,8 @@ impl Peer {
     }
 
     fn connect(&self, address: SocketAddr) -> Result<TcpStream, EngineError> {
-        let connected = self.waits().connect(address, None);
+        let deadline = self.clock.now().after(self.timeout_ns());
+        let connected = self.waits_until(deadline).connect(address, None);
         match connected.map_err(|error| self.io_error("connect", error))? {
             Ok(socket) => Ok(socket),
             Err(Waited::Stopped) => Err(self.stopped("connect")),

@@ -59,23 +59,18 @@ fn total_in(peer: &Peer, decoder: &mut Decoder) -> Result<Option<u64>, EngineErr
     total.map_err(|error| peer.wire_error("close", &error))
 }
 
-/// How often a wish to stop is looked at.
-const STOP_CHECK_NS: u64 = 50_000_000;
-
 /// What comes next; the peer may be slow to send it, as long as it acknowledges what it was sent before.
 fn read(peer: &Peer, socket: &TcpStream, buffer: &mut [u8]) -> Result<usize, EngineError> {
     let mut silence = SilenceTimer::new(peer.clock().now(), peer.timeout_ns());
     loop {
-        if peer.is_stopped() {
-            return Err(peer.stopped("close"));
-        }
-        let span_ns = silence.next_look().since(peer.clock().now());
-        peer.wait(socket, PollFlags::IN, span_ns.min(STOP_CHECK_NS))?;
-        match rustix::net::recv(socket, &mut *buffer, RecvFlags::DONTWAIT) {
-            Ok((length, _)) => return Ok(length),
-            Err(Errno::INTR | Errno::AGAIN) if !silence.is_over(peer.clock().now(), socket) => {}
-            Err(Errno::INTR | Errno::AGAIN) => return Err(peer.silent("close")),
-            Err(errno) => return Err(peer.io_error("close", errno.into())),
+        if peer.is_ready_by(silence.next_look(), "close", socket, PollFlags::IN)? {
+            match rustix::net::recv(socket, &mut *buffer, RecvFlags::DONTWAIT) {
+                Ok((length, _)) => return Ok(length),
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(errno) => return Err(peer.io_error("close", errno.into())),
+            }
+        } else if silence.is_over(peer.clock().now(), socket) {
+            return Err(peer.silent("close"));
         }
     }
 }

@@ -50,32 +50,12 @@ pub(super) fn fill(
             (PREPARE_NS_MAX, u64::MAX, spec.workload.file_bytes)
         }
     };
-    let mut synced = Bytes(0);
-    loop {
-        let now_ns = prepare.clock.now().0;
-        let enough = now_ns >= deadline_ns && filling.submitted_bytes >= needed.0;
-        if prepare.stop.is_now() {
-            return Err(RunError::Stopped.into());
-        }
-        filling.check_time(now_ns, needed, prepare).map_err(|error| FillFailure { synced, error })?;
-        if !enough {
-            filling.submit()?;
-        }
-        if filling.in_flight(spec.workload.queue_depth) > 0 {
-            filling.reap(now_ns)?;
-            continue;
-        }
-        filling.sync(needed, prepare).map_err(|error| FillFailure { synced, error })?;
-        synced = Bytes(filling.done_bytes);
-        if enough || filling.is_whole() {
-            break;
-        }
-        filling.next_step(prepare.clock.now().0, fill_ns / STEP_DIVISOR);
-    }
-    let in_time = prepare.limit.check(prepare.clock.now().0);
-    in_time.map_err(|error| FillFailure { synced, error })?;
+    let step_short_ns = fill_ns / STEP_DIVISOR;
+    filling
+        .write(needed, deadline_ns, step_short_ns, prepare)
+        .map_err(|error| FillFailure { synced: filling.synced, error })?;
     filling.engine.close()?;
-    Ok(synced)
+    Ok(filling.synced)
 }
 
 /// An object being filled.
@@ -93,6 +73,8 @@ pub(super) struct ObjectFiller {
     step_bytes_per_s: f64,
     submitted_bytes: u64,
     done_bytes: u64,
+    /// What of it is on the device.
+    synced: Bytes,
     free: Vec<u32>,
     completions: Completions,
     target: String,
@@ -118,14 +100,44 @@ impl ObjectFiller {
             step_bytes_per_s: 0.0,
             submitted_bytes: 0,
             done_bytes: 0,
+            synced: Bytes(0),
             free: (0..depth).rev().collect(),
             completions: Completions::with_capacity(depth as usize),
             target: spec.target.to_string(),
         }
     }
 
-    fn in_flight(&self, depth: u32) -> usize {
-        depth as usize - self.free.len()
+    /// Writes until the object is whole, or `needed` when `deadline_ns` has passed; a step that takes less than `short_ns` is
+    /// followed by one of twice its size.
+    fn write(
+        &mut self,
+        needed: Bytes,
+        deadline_ns: u64,
+        short_ns: u64,
+        prepare: &PrepareContext<'_>,
+    ) -> Result<(), RunError> {
+        let depth = self.free.len();
+        loop {
+            let now_ns = prepare.clock.now().0;
+            let enough = now_ns >= deadline_ns && self.submitted_bytes >= needed.0;
+            if prepare.stop.is_now() {
+                return Err(RunError::Stopped);
+            }
+            self.check_time(now_ns, needed, prepare)?;
+            if !enough {
+                self.submit()?;
+            }
+            if self.free.len() < depth {
+                self.reap(now_ns)?;
+                continue;
+            }
+            self.sync(needed, prepare)?;
+            self.synced = Bytes(self.done_bytes);
+            if enough || self.is_whole() {
+                return prepare.limit.check(prepare.clock.now().0);
+            }
+            self.next_step(prepare.clock.now().0, short_ns);
+        }
     }
 
     /// Whether no further block fits the object.
