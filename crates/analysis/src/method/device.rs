@@ -1,6 +1,6 @@
 //! The device alone: its ceiling, what it runs out of, its best rate.
 
-use super::device_share;
+use super::{device_ratio, device_share};
 use crate::facts::offered_load::is_delivered;
 use crate::facts::{reads, time_per_op_s};
 use crate::thresholds::{DOMINANT_RATIO, FULL_RATIO, GAIN_RATIO};
@@ -104,9 +104,8 @@ pub(crate) fn has_device_alone(cell: &CellSummary) -> bool {
 
 /// Bytes a second that the device moved under a load: what was read ahead or written besides counts, unless others used it too.
 pub(crate) fn moved_bytes_per_s(cell: &CellSummary) -> Option<f64> {
-    let counted = cell.bytes.device.filter(|_| has_device_alone(cell));
-    let share = counted.and_then(|device| ratio(device.as_f64(), cell.bytes.application.as_f64()));
-    cell.rate_bytes_per_s.map(|rate| rate.0 * share.unwrap_or_else(|| device_share(cell)))
+    let counted = device_ratio(cell).filter(|_| has_device_alone(cell));
+    cell.rate_bytes_per_s.map(|rate| rate.0 * counted.unwrap_or_else(|| device_share(cell)))
 }
 
 /// The most that the device moved under any other load of the path in the direction of `cell`, bytes a second.

@@ -90,9 +90,26 @@ pub(crate) fn metric(cell: &CellSummary, id: &str) -> Option<f64> {
 
 /// Share of a cell's bytes that reached the device, 1 where they are not counted: the others cost it nothing.
 pub(crate) fn device_share(cell: &CellSummary) -> f64 {
-    let carried =
-        cell.bytes.device.and_then(|device| ratio(device.as_f64(), cell.bytes.application.as_f64()));
-    carried.unwrap_or(1.0).min(1.0)
+    device_ratio(cell).unwrap_or(1.0).min(1.0)
+}
+
+/// The device's bytes over the application's, above 1 where it read ahead or wrote besides: 1 where the two counts differ by
+/// no more than what is in flight at once, `None` where the device's are not counted.
+pub(crate) fn device_ratio(cell: &CellSummary) -> Option<f64> {
+    let (application, device) = (cell.bytes.application.as_f64(), cell.bytes.device?.as_f64());
+    let is_same = application > 0.0 && (application - device).abs() <= in_flight_bytes(cell);
+    if is_same { Some(1.0) } else { ratio(device, application) }
+}
+
+/// Bytes of a cell that may be missing in one of two counts of them, the application's and the device's: requests in flight
+/// when a window begins or ends are in the one and not yet in the other, all of them where a throttle lets a whole queue
+/// pass at once. Of several windows the root of their number times that, as each differs either way.
+fn in_flight_bytes(cell: &CellSummary) -> f64 {
+    /// Above this share of all bytes a count says too little of its window to excuse what a cache may have served.
+    const MOST: f64 = 0.2;
+    let windows = cell.trials.len().max(1) as f64;
+    let at_once = cell.in_flight.configured as f64 * cell.block_bytes.as_f64();
+    (at_once * windows.sqrt()).min(cell.bytes.application.as_f64() * MOST)
 }
 
 /// Whether less than half of a cell's bytes reached the wire or the device: its load never got there.

@@ -11,7 +11,10 @@ use crate::view::{CutCeiling, SummaryView};
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
 use narrows_model::workload::Access;
-use narrows_model::{Cut, Segment};
+use narrows_model::{Bytes, Cut, Segment};
+
+/// From this share on two counts are printed as the same, or nearly so, and need no explanation.
+const SHOWN_AS_EQUAL: f64 = 0.99;
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -22,7 +25,8 @@ pub(super) static RULE: Rule = Rule {
     definition: "The path moves nearly what the device alone moved past the page cache at the same operation and \
                  block, and the device's own counters count the same bytes. Where operations per second (see \
                  device-iops-full) or the commit of writes (commit-bound) are the limit, these are named instead; \
-                 where the two cannot be told apart, the whole device. What it moved under another load of the path it can move as well. What a page cache reads ahead counts as the device's. A virtual disk is the \
+                 where the two cannot be told apart, the whole device. The two counts of bytes may differ by what is in \
+                 flight at once. What it moved under another load of the path it can move as well. What a page cache reads ahead counts as the device's. A virtual disk is the \
                  device as this guest sees it. In an observation file the rate of all clients, without what a cache served, \
                  is compared with count x value of a [[ceiling]] of the device.",
     formula: "rate x share of the bytes that reached the device >= 0.9 x rate of the device alone (O_DIRECT; through a page cache at its best block \
@@ -129,8 +133,7 @@ fn narrow_verdict(
 fn read_ahead_ratio(cell: &CellSummary) -> Option<f64> {
     let is_cached =
         reads(cell.op) && cell.requested.access == Access::Buffered && device::has_device_alone(cell);
-    let device = cell.bytes.device.filter(|_| is_cached)?;
-    ratio(device.as_f64(), cell.bytes.application.as_f64()).filter(|share| *share > RAISED_RATIO)
+    method::device_ratio(cell).filter(|share| is_cached && *share > RAISED_RATIO)
 }
 
 fn agreement(cell: &CellSummary) -> String {
@@ -144,13 +147,20 @@ fn agreement(cell: &CellSummary) -> String {
             busy.unwrap_or_default(),
         ),
         Some(device) => format!(
-            "{} of the application's {} reached the device{}",
+            "{} of the application's {} reached the device{}{}",
             text::amount(device),
             text::amount(cell.bytes.application),
+            if is_in_flight(cell, device) { " (the difference is what was in flight)" } else { "" },
             busy.unwrap_or_default(),
         ),
         None => "the device's bytes are not counted here".to_owned(),
     }
+}
+
+/// Whether bytes that the device's count lacks are those in flight at the window's ends.
+fn is_in_flight(cell: &CellSummary, device: Bytes) -> bool {
+    let counted = ratio(device.as_f64(), cell.bytes.application.as_f64());
+    counted.is_some_and(|share| share < SHOWN_AS_EQUAL) && method::device_ratio(cell) == Some(1.0)
 }
 
 #[cfg(test)]
@@ -219,6 +229,29 @@ mod tests {
         }
         summary.diagnosis = crate::diagnose(&summary);
         named(&summary, "bulk read")
+    }
+
+    /// Bulk writes at the rate of the device alone, this many requests of 256 KiB and 8 at a time, of which the device's count has
+    /// all but `missing`.
+    fn throttled(requests: u64, missing: u64) -> Vec<Segment> {
+        let mut summary = builtin("slow-disk");
+        let id = "path/write/1MiB/qd16/c1";
+        summary.cells.retain(|cell| cell.cut != Cut::Path || cell.id == id);
+        let cell = summary.cells.iter_mut().find(|cell| cell.id == id).unwrap();
+        cell.trials.truncate(1);
+        let queue = cell.in_flight.configured / 8;
+        cell.bytes.application = Bytes((requests * queue) << 20);
+        cell.bytes.device = Some(Bytes(((requests - missing) * queue) << 20));
+        cell.time_shares = None;
+        summary.diagnosis = crate::diagnose(&summary);
+        named(&summary, "bulk write")
+    }
+
+    #[test]
+    fn a_queue_that_a_throttle_lets_pass_at_once_may_be_in_one_count_only() {
+        assert_eq!(throttled(88, 8), [Segment::DeviceBandwidth]);
+        assert!(!throttled(88, 16).contains(&Segment::DeviceBandwidth), "more than what is in flight");
+        assert!(!throttled(20, 8).contains(&Segment::DeviceBandwidth), "two fifths are no share to excuse");
     }
 
     #[test]
