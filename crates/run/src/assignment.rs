@@ -20,6 +20,7 @@ use narrows_sys::file::FileIdentity;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What one client does in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -226,6 +227,14 @@ pub struct WindowTimes {
 }
 
 impl WindowTimes {
+    /// How long to wait from `now_ns` on, `most` at most, so that counters are read when the window begins and when it ends.
+    #[must_use]
+    pub fn wait_until_end(&self, now_ns: u64, most: Duration) -> Duration {
+        let ends = [self.measure_from_ns, self.measure_until_ns].into_iter();
+        let left_ns = ends.filter_map(|end_ns| end_ns.checked_sub(now_ns)).filter(|left_ns| *left_ns > 0);
+        left_ns.map(Duration::from_nanos).fold(most, Duration::min)
+    }
+
     /// The same times on a clock that is `offset_ns` ahead.
     #[must_use]
     pub fn shifted(self, offset_ns: i64) -> Self {
@@ -493,6 +502,20 @@ impl Assignment {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_ends_when_the_window_begins_and_when_it_ends() {
+        let times = WindowTimes { start_ns: 1_000, measure_from_ns: 1_350, measure_until_ns: u64::MAX };
+        let pause_ns = |times: &WindowTimes, now_ns| {
+            times.wait_until_end(now_ns, Duration::from_nanos(20)).as_nanos()
+        };
+        assert_eq!(pause_ns(&times, 1_329), 20);
+        assert_eq!(pause_ns(&times, 1_340), 10);
+        assert_eq!(pause_ns(&times, 1_350), 20, "no end by time");
+        let times = WindowTimes { measure_until_ns: 1_360, ..times };
+        assert_eq!(pause_ns(&times, 1_350), 10);
+        assert_eq!(pause_ns(&times, 1_360), 20);
+    }
 
     #[test]
     fn each_cell_trial_and_client_has_a_seed_of_its_own_that_a_run_repeats() {

@@ -7,6 +7,7 @@ use crate::stop::StopFlag;
 use narrows_engines::{Clock, EngineError, EngineRegistry, ErrorKind};
 use narrows_model::trial::IntervalSample;
 use std::sync::Arc;
+use std::time::Duration;
 
 mod clients;
 mod host_of_client;
@@ -27,8 +28,12 @@ pub trait TrialHooks {
     fn interval(&mut self, sample: &IntervalSample);
     /// The queues of one more client's workers have all turned over once.
     fn turned(&mut self) {}
-    /// Called often while load runs; true cancels the trial.
+    /// Called often while load runs, and as the window begins and ends; true cancels the trial.
     fn poll(&mut self) -> bool;
+    /// How long to wait from `now_ns` on the site's clock for the next poll, `most` at most.
+    fn pause(&self, _now_ns: u64, most: Duration) -> Duration {
+        most
+    }
     /// The window's times, when they have been put off since the last call.
     fn moved(&mut self) -> Option<WindowTimes> {
         None

@@ -23,9 +23,9 @@ mod tests;
 mod worker_thread;
 
 /// Pause between two looks at the workers' samples.
-const COLLECT_SLICE_NS: u64 = 20_000_000;
+const COLLECT_SLICE: Duration = Duration::from_millis(20);
 /// The same where the first client to finish ends the trial for all: the others are notified this much later.
-const STONE_WALL_SLICE_NS: u64 = 1_000_000;
+const STONE_WALL_SLICE: Duration = Duration::from_millis(1);
 
 /// What the owner of a group does while it runs.
 pub(crate) trait GroupHooks {
@@ -171,7 +171,7 @@ fn supervise(
     let started = start(&channels.openings, worker_count, &shared.window, &shared.gate, hooks);
     let (mut turn_reported, mut end_reported) = (false, false);
     let stone_wall = shared.assignment.cell.workload.edges.stone_wall;
-    let slice_ns = if stone_wall { STONE_WALL_SLICE_NS } else { COLLECT_SLICE_NS };
+    let slice = if stone_wall { STONE_WALL_SLICE } else { COLLECT_SLICE };
     loop {
         collect(&channels.streams, hooks);
         if !turn_reported && shared.window.turned_count() >= worker_count {
@@ -188,7 +188,8 @@ fn supervise(
         if let Some(times) = hooks.moved() {
             shared.window.open(times);
         }
-        if wait(shared.clock, &channels.ends, slice_ns) {
+        let pause = shared.window.times().wait_until_end(shared.clock.now().0, slice);
+        if wait(shared.clock, &channels.ends, pause) {
             break;
         }
     }
@@ -212,12 +213,12 @@ fn client_output(
     }
 }
 
-/// Waits for `slice_ns` at most; whether all workers have ended by then, which the machine's clock need not be waited for.
-fn wait(clock: &Arc<dyn Clock>, ends: &Receiver<Infallible>, slice_ns: u64) -> bool {
+/// Waits for `pause` at most; whether all workers have ended by then, which the machine's clock need not be waited for.
+fn wait(clock: &Arc<dyn Clock>, ends: &Receiver<Infallible>, pause: Duration) -> bool {
     if clock.machine().is_some() {
-        return ends.recv_timeout(Duration::from_nanos(slice_ns)) == Err(RecvTimeoutError::Disconnected);
+        return ends.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected);
     }
-    clock.wait_until(clock.now().after(slice_ns));
+    clock.wait_until(clock.now().after(u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX)));
     ends.try_recv() == Err(TryRecvError::Disconnected)
 }
 

@@ -19,6 +19,7 @@ use narrows_model::workload::CacheState;
 use narrows_model::{Bytes, Cell, CounterSample, Event, Nanos, Role, Sink, SinkError};
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Time between "all are ready" and the start of load for one worker of this process: it wakes in less than a tenth of it, and
 /// short cells are made by the hundred.
@@ -26,9 +27,9 @@ const LONE_START_DELAY_NS: u64 = 500_000;
 
 /// The window is put off by this much at a time while a queue has not turned over once.
 const PUT_OFF_NS: u64 = 100_000_000;
-/// The warm-up lasts at most so many times as long as planned: 1.5 s of the usual 0.3 s, in which 16 blocks of 1 MiB
+/// The warm-up lasts at most so many times as long as planned: 1.5 s of 0.25 s, in which 16 blocks of 1 MiB
 /// cross 100 Mbit/s once.
-const WARM_UPS_MAX: u64 = 5;
+const WARM_UPS_MAX: u64 = 6;
 /// So long before the window it is decided whether to put it off: the looks at the trial are 20 ms apart.
 const DECIDE_NS: u64 = 100_000_000;
 /// After the run's time and the window's, clients may take so long for what they have in flight and for the last sync.
@@ -390,6 +391,10 @@ impl TrialHooks for TrialObserver<'_> {
     fn moved(&mut self) -> Option<WindowTimes> {
         let moved = std::mem::take(&mut self.moved);
         self.times.filter(|_| moved)
+    }
+
+    fn pause(&self, now_ns: u64, most: Duration) -> Duration {
+        self.times.map_or(most, |times| times.wait_until_end(now_ns, most))
     }
 
     fn is_overdue(&self) -> bool {

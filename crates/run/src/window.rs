@@ -56,6 +56,15 @@ impl Window {
         self.measure_until_ns.load(Ordering::Relaxed)
     }
 
+    /// The window's times.
+    pub(crate) fn times(&self) -> WindowTimes {
+        WindowTimes {
+            start_ns: self.start_ns(),
+            measure_from_ns: self.measure_from_ns(),
+            measure_until_ns: self.measure_until_ns(),
+        }
+    }
+
     /// Whether `at_ns` is in the measured window.
     pub(crate) fn measures(&self, at_ns: u64) -> bool {
         (self.measure_from_ns()..self.measure_until_ns()).contains(&at_ns)

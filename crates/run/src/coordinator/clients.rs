@@ -185,7 +185,7 @@ impl Clients {
     fn wait_until_ready(&mut self, hooks: &mut dyn TrialHooks) -> Result<(), RunError> {
         let mut left_ns = READY_NS_MAX;
         while let Some(waited_for) = self.children.iter().position(|client| !client.ready) {
-            match self.next_message() {
+            match self.next_message(POLL_SLICE) {
                 Some((index, FromClient::Ready)) => self.children[index].ready = true,
                 Some((_, FromClient::Alive | FromClient::Clock { .. })) => {}
                 Some((index, FromClient::Failed(failure))) => {
@@ -221,7 +221,7 @@ impl Clients {
         let mut stop_left_ns = None;
         self.forget_quiet();
         while let Some(waited_for) = self.children.iter().position(|client| !client.settled) {
-            match self.next_message() {
+            match self.next_message(hooks.pause(self.clock.now().0, POLL_SLICE)) {
                 Some((_, FromClient::Interval(sample))) => hooks.interval(&sample),
                 Some((index, FromClient::Done(output))) => {
                     let done = output.workers.iter().map(|worker| worker.done_at_ns);
@@ -279,9 +279,9 @@ impl Clients {
         }
     }
 
-    /// The next message; nothing where none came within a slice.
-    fn next_message(&mut self) -> Option<(usize, FromClient)> {
-        let received = self.inbox.recv_timeout(POLL_SLICE);
+    /// The next message; nothing where none came within `slice`.
+    fn next_message(&mut self, slice: Duration) -> Option<(usize, FromClient)> {
+        let received = self.inbox.recv_timeout(slice);
         let now_ns = self.clock.now().0;
         self.step_ns = now_ns.saturating_sub(self.looked_at_ns).min(LOOK_NS_MAX);
         self.looked_at_ns = now_ns;

@@ -10,8 +10,10 @@ use narrows_model::workload::{Access, Acknowledgement, CacheState, Order, SyncPo
 use narrows_model::{Bytes, Cell, Cut, Layer, Nanos, Op, Site, Stop, Target, Workload};
 use std::path::PathBuf;
 
-/// Long enough for connections, windows and caches to settle in the usual case; the analysis cuts what is left.
-const WARM_UP_NS: Nanos = Nanos(300_000_000);
+/// Long enough for connections, windows and caches to settle in the usual case; the analysis cuts what is left. Not a multiple
+/// of 100 ms, in which the kernel accounts for limits of CPUs and devices from the first use on: what it lets pass at once would
+/// fall on the window's ends, and be counted by the load alone or by the device alone.
+const WARM_UP_NS: Nanos = Nanos(250_000_000);
 
 /// The cells of one point.
 #[derive(Debug, Clone, PartialEq)]
