@@ -68,6 +68,6 @@ pub use thresholds::{
     BUSY_RATIO, FALL_RATIO, NO_EFFECT_RATIO, OVERLAP_RATIO, SHORT_RUN_S, SIZES_MIN, UNEQUAL_RATIO,
     UNEXPLAINED_RATIO,
 };
-pub use verdict::{FLUSHES, OWN_CONNECTIONS};
+pub use verdict::{FLUSHES, GROUP_LIMIT, OWN_CONNECTIONS};
 
 use narrows_model::quantity as text;

@@ -7,6 +7,8 @@ use narrows_model::summary::UsedOf;
 
 /// The scope of a device that makes durable what was written.
 pub const FLUSHES: &str = "its flushes";
+/// The scope of a device that is held by what a control group allows for it.
+pub const GROUP_LIMIT: &str = "the limit of its control group";
 /// The scope of a network's round trips where a server closes each connection.
 pub const OWN_CONNECTIONS: &str = "each request makes a connection of its own";
 

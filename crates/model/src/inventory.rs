@@ -3,9 +3,9 @@
 //! Facts only, read by `probe`; no judgement.
 
 use crate::client_host::ClientHostFacts;
-use crate::quantity::{op_rate, storage_rate};
+use crate::group_limits::GroupLimits;
 use crate::rank::RankFacts;
-use crate::units::{Bytes, BytesPerSec, Nanos, OpsPerSec};
+use crate::units::{Bytes, BytesPerSec, Nanos};
 #[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -286,22 +286,12 @@ pub struct DeviceFacts {
     pub health: Option<DeviceHealth>,
     /// The device it is a partition of or is built on; empty at the bottom.
     pub parents: Vec<String>,
-    /// The lower of its control group's limits of reading and of writing, where one is set.
+    /// The lower of its control group's limits of reading and of writing in bytes, where one is set. Records that have no
+    /// [`Self::group_limits`] know no more.
     pub throttle_bytes_per_s: Option<BytesPerSec>,
-    /// The same in operations.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub throttle_ops_per_s: Option<OpsPerSec>,
-}
-
-impl DeviceFacts {
-    /// The limits of its control group for people; `None` where none is set.
-    #[must_use]
-    pub fn group_limits(&self) -> Option<String> {
-        let bytes = self.throttle_bytes_per_s.map(|limit| storage_rate(limit.0));
-        let ops = self.throttle_ops_per_s.map(|limit| op_rate(limit.0));
-        let limits: Vec<String> = bytes.into_iter().chain(ops).collect();
-        (!limits.is_empty()).then(|| limits.join(" and "))
-    }
+    /// What its control group allows.
+    #[serde(default, skip_serializing_if = "GroupLimits::is_empty")]
+    pub group_limits: GroupLimits,
 }
 
 /// The limits of a block device's queue, as `/sys/block/NAME/queue` reports them; `None` where it does not.

@@ -22,6 +22,7 @@ pub mod extrapolation;
 pub mod factor;
 pub mod fault;
 pub mod figures;
+mod group_limits;
 pub mod inventory;
 pub mod json;
 pub mod located;
@@ -57,6 +58,7 @@ pub use diagnosis::{Diagnosis, Exonerated, Finding, Limiting, NotMeasured, Relat
 pub use effective::Effective;
 pub use engine::EngineId;
 pub use event::Event;
+pub use group_limits::GroupLimits;
 pub use inventory::Inventory;
 pub use json::Json;
 pub use narrows_histogram::Histogram;

@@ -506,9 +506,8 @@ mod tests {
     #[test]
     fn a_wait_ends_when_the_window_begins_and_when_it_ends() {
         let times = WindowTimes { start_ns: 1_000, measure_from_ns: 1_350, measure_until_ns: u64::MAX };
-        let pause_ns = |times: &WindowTimes, now_ns| {
-            times.wait_until_end(now_ns, Duration::from_nanos(20)).as_nanos()
-        };
+        let pause_ns =
+            |times: &WindowTimes, now_ns| times.wait_until_end(now_ns, Duration::from_nanos(20)).as_nanos();
         assert_eq!(pause_ns(&times, 1_329), 20);
         assert_eq!(pause_ns(&times, 1_340), 10);
         assert_eq!(pause_ns(&times, 1_350), 20, "no end by time");

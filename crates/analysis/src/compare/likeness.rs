@@ -174,7 +174,7 @@ fn device(device: &DeviceFacts) -> String {
         device.size_bytes.map(amount),
         device.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
         device.write_cache.as_ref().map(|cache| format!("write cache {cache}")),
-        device.group_limits().map(|limits| format!("limited to {limits}")),
+        device.limits_text().map(|limits| format!("limited to {limits}")),
     ];
     words.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

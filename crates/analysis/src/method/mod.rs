@@ -14,6 +14,7 @@ pub(crate) mod device;
 pub(crate) mod export;
 pub(crate) mod gain;
 pub(crate) mod given;
+pub(crate) mod group_limit;
 pub(crate) mod loss;
 pub(crate) mod network;
 pub(crate) mod one_more;

@@ -4,7 +4,7 @@ use super::{Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::facts::reads;
 use crate::method::device::{self, Bound};
-use crate::method::{self, EvidenceSource, SegmentRate, commit, given};
+use crate::method::{self, EvidenceSource, SegmentRate, commit, given, group_limit};
 use crate::text;
 use crate::thresholds::{DOMINANT_RATIO, GAIN_RATIO, RAISED_RATIO};
 use crate::view::{CutCeiling, SummaryView};
@@ -26,10 +26,11 @@ pub(super) static RULE: Rule = Rule {
                  block, and the device's own counters count the same bytes. Where operations per second (see \
                  device-iops-full) or the commit of writes (commit-bound) are the limit, these are named instead; \
                  where the two cannot be told apart, the whole device. The two counts of bytes may differ by what is in \
-                 flight at once. What it moved under another load of the path it can move as well. What a page cache reads ahead counts as the device's. A virtual disk is the \
+                 flight at once. A limit in bytes that the control group of the load, or of the endpoint, sets for the device is named where \
+                 the load reaches it. What it moved under another load of the path it can move as well. What a page cache reads ahead counts as the device's. A virtual disk is the \
                  device as this guest sees it. In an observation file the rate of all clients, without what a cache served, \
                  is compared with count x value of a [[ceiling]] of the device.",
-    formula: "rate x share of the bytes that reached the device >= 0.9 x rate of the device alone (O_DIRECT; through a page cache at its best block \
+    formula: "rate x share of the bytes that reached the device >= 0.9 x rate of the device alone, or 0.9 to 1.15 x the limit of the control group (O_DIRECT; through a page cache at its best block \
               and depth, as requests are merged); at one \
               request in flight: (block / best device rate) >= half of the time of one request",
     source: "Asymptotic bounds, Denning and Buzen (1978); /proc/diskstats, kernel documentation admin-guide/iostats",
@@ -49,6 +50,9 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 }
 
 fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
+    if let Some(limited) = group_limit::reached(view, cell) {
+        return Some(limited).filter(|verdict| verdict.segment == RULE.segment);
+    }
     let ceiling = device::ceiling(view, cell)?;
     let command = device::command(view);
     let shown =

@@ -3,7 +3,7 @@
 use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::method::device::{self, Bound};
-use crate::method::{self, EvidenceSource, commit};
+use crate::method::{self, EvidenceSource, commit, group_limit};
 use crate::summary::DEVICE_OP_COUNT;
 use crate::text;
 use crate::thresholds::{BEYOND_RATIO, DOMINANT_RATIO, FULL_RATIO};
@@ -22,7 +22,9 @@ pub(super) static RULE: Rule = Rule {
                  alone at the same operation and block, and the device takes about as long for other block sizes: its \
                  limit is operations, not bytes. Through a page cache the device's own operations are compared. Where \
                  no other block size was measured the two are not distinguished. Past the page cache of a \
-                 device here nothing is reported where the load's threads waited for a CPU for half of the time or more.",
+                 device here nothing is reported where the load's threads waited for a CPU for half of the time or more. \
+                 A limit in operations that the control group of the load, or of the endpoint, sets for the device is \
+                 named where the load reaches it.",
     formula: "rate >= 0.9 x rate of the device alone, and a >= half of T(b) = a + b / B there, from the smallest and the \
               largest block with as many requests in flight",
     source: "Hockney's law T = a + b / B; utilisation law, Denning and Buzen (1978)",
@@ -39,6 +41,9 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 }
 
 fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
+    if let Some(limited) = group_limit::reached(view, cell) {
+        return Some(limited).filter(|verdict| verdict.segment == RULE.segment);
+    }
     if method::is_single(cell) || method::is_cached(cell) {
         return None;
     }

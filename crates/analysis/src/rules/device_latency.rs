@@ -4,7 +4,7 @@ use super::{Rule, SegmentVerdict, Stance};
 use crate::case::{Cases, cpu_and_throttled_s};
 use crate::facts::offered_load::is_delivered;
 use crate::facts::time_per_op_s;
-use crate::method::{self, EvidenceSource, commit, device};
+use crate::method::{self, EvidenceSource, commit, device, group_limit};
 use crate::view::SummaryView;
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
@@ -34,6 +34,9 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 fn evaluate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
     let single = method::is_single(cell) && !method::is_cached(cell);
     let ceiling = view.device_ceiling(cell).filter(|found| found.same_settings && single)?;
+    if group_limit::reached(view, cell).is_some() {
+        return None; // Most of a request's time is the limit's, which the rules on bandwidth and operations name.
+    }
     if is_delivered(ceiling.cell) {
         return None; // The time between its requests is the cap's, not the device's.
     }

@@ -60,8 +60,8 @@ impl<'walk> Chain<'walk> {
             }
             let mut facts = device::read(self.root, &entry, hypervisor, self.unknown);
             let parents = self.parents(&entry);
-            facts.throttle_bytes_per_s = throttles.bytes_per_s(&facts.device);
-            facts.throttle_ops_per_s = throttles.ops_per_s(&facts.device);
+            facts.group_limits = throttles.of_device(&facts.device);
+            facts.throttle_bytes_per_s = facts.group_limits.lowest_bytes_per_s();
             facts.parents = parents.iter().map(|parent| device::kernel_name(parent)).collect();
             devices.push(facts);
             waiting.extend(parents);

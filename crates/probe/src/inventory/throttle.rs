@@ -1,12 +1,20 @@
 //! Limits in bytes and operations per second that control groups set on this process's block devices.
 
+use narrows_model::GroupLimits;
 use narrows_model::units::{BytesPerSec, OpsPerSec};
 
 use crate::cgroup::{self, ControlGroup};
 use crate::error::{ProbeError, Result};
-use crate::parse::block::{self, DeviceThrottle, ThrottleUnit};
+use crate::parse::block::{self, DeviceThrottle, ThrottleKind};
 use crate::root::Root;
 use crate::unknown::UnknownFacts;
+
+const FILES_OF_VERSION_1: [(ThrottleKind, &str); 4] = [
+    (ThrottleKind::ReadBytes, "read_bps"),
+    (ThrottleKind::WriteBytes, "write_bps"),
+    (ThrottleKind::ReadOps, "read_iops"),
+    (ThrottleKind::WriteOps, "write_iops"),
+];
 
 /// The limits that apply to this process.
 #[derive(Debug, Default)]
@@ -17,19 +25,18 @@ impl Throttles {
         unknown.note("block device limits of the control group", read(root)).unwrap_or_default()
     }
 
-    /// The lowest limit on the device `major:minor` in bytes per second, of reading or of writing.
-    pub(super) fn bytes_per_s(&self, device: &str) -> Option<BytesPerSec> {
-        self.lowest(device, ThrottleUnit::Bytes).map(|limit| BytesPerSec(limit as f64))
-    }
-
-    /// The same in operations per second.
-    pub(super) fn ops_per_s(&self, device: &str) -> Option<OpsPerSec> {
-        self.lowest(device, ThrottleUnit::Operations).map(|limit| OpsPerSec(limit as f64))
-    }
-
-    fn lowest(&self, device: &str, unit: ThrottleUnit) -> Option<u64> {
-        let limits = self.0.iter().filter(|rule| rule.device == device && rule.unit == unit);
-        limits.map(|rule| rule.limit_per_s).min()
+    /// The lowest limits on the device `major:minor`.
+    pub(super) fn of_device(&self, device: &str) -> GroupLimits {
+        let lowest = |kind: ThrottleKind| {
+            let limits = self.0.iter().filter(|rule| rule.device == device && rule.kind == kind);
+            limits.map(|rule| rule.limit_per_s).min().map(|limit| limit as f64)
+        };
+        GroupLimits {
+            read_bytes_per_s: lowest(ThrottleKind::ReadBytes).map(BytesPerSec),
+            write_bytes_per_s: lowest(ThrottleKind::WriteBytes).map(BytesPerSec),
+            read_ops_per_s: lowest(ThrottleKind::ReadOps).map(OpsPerSec),
+            write_ops_per_s: lowest(ThrottleKind::WriteOps).map(OpsPerSec),
+        }
     }
 }
 
@@ -46,13 +53,10 @@ fn read(root: &Root) -> Result<Throttles> {
 /// Version 1 applies the rules of the process's own group alone.
 fn version_1(root: &Root, group: &ControlGroup) -> Result<Throttles> {
     let mut limits = Vec::new();
-    for (unit, name) in [(ThrottleUnit::Bytes, "bps"), (ThrottleUnit::Operations, "iops")] {
-        for direction in ["read", "write"] {
-            let path = format!("{}/blkio.throttle.{direction}_{name}_device", group.folder());
-            let bytes = cgroup::optional(root, &path)?.unwrap_or_default();
-            limits
-                .extend(block::throttle_v1(&bytes, unit).map_err(|bad| ProbeError::malformed(&path, &bad))?);
-        }
+    for (kind, name) in FILES_OF_VERSION_1 {
+        let path = format!("{}/blkio.throttle.{name}_device", group.folder());
+        let bytes = cgroup::optional(root, &path)?.unwrap_or_default();
+        limits.extend(block::throttle_v1(&bytes, kind).map_err(|bad| ProbeError::malformed(&path, &bad))?);
     }
     Ok(Throttles(limits))
 }

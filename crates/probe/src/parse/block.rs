@@ -25,9 +25,11 @@ pub(crate) fn count(bytes: &[u8]) -> Result<u64, Malformed> {
 
 /// What a limit of a control group counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ThrottleUnit {
-    Bytes,
-    Operations,
+pub(crate) enum ThrottleKind {
+    ReadBytes,
+    WriteBytes,
+    ReadOps,
+    WriteOps,
 }
 
 /// A limit that a control group sets on a device.
@@ -35,8 +37,7 @@ pub(crate) enum ThrottleUnit {
 pub(crate) struct DeviceThrottle {
     /// `major:minor`.
     pub(crate) device: String,
-    pub(crate) unit: ThrottleUnit,
-    /// Of reading or of writing.
+    pub(crate) kind: ThrottleKind,
     pub(crate) limit_per_s: u64,
 }
 
@@ -44,24 +45,24 @@ pub(crate) struct DeviceThrottle {
 ///
 /// # Source
 /// The kernel's `Documentation/admin-guide/cgroup-v1/blkio-controller.rst`.
-pub(crate) fn throttle_v1(bytes: &[u8], unit: ThrottleUnit) -> Result<Vec<DeviceThrottle>, Malformed> {
+pub(crate) fn throttle_v1(bytes: &[u8], kind: ThrottleKind) -> Result<Vec<DeviceThrottle>, Malformed> {
     lines(bytes)
         .map(|(line_number, line)| {
             let mut parts = fields(line);
             let rule = parts.next().map(text).zip(parts.next().and_then(number));
             let (device, limit_per_s) =
                 rule.ok_or_else(|| Malformed::new(line_number, "major:minor and a number", line))?;
-            Ok(DeviceThrottle { device, unit, limit_per_s })
+            Ok(DeviceThrottle { device, kind, limit_per_s })
         })
         .collect()
 }
 
 /// The keys of `io.max`.
-const IO_MAX_KEYS: [(&[u8], ThrottleUnit); 4] = [
-    (b"rbps=", ThrottleUnit::Bytes),
-    (b"wbps=", ThrottleUnit::Bytes),
-    (b"riops=", ThrottleUnit::Operations),
-    (b"wiops=", ThrottleUnit::Operations),
+const IO_MAX_KEYS: [(&[u8], ThrottleKind); 4] = [
+    (b"rbps=", ThrottleKind::ReadBytes),
+    (b"wbps=", ThrottleKind::WriteBytes),
+    (b"riops=", ThrottleKind::ReadOps),
+    (b"wiops=", ThrottleKind::WriteOps),
 ];
 
 /// Rules of `io.max`: each limit of a device that is not `max`.
@@ -75,10 +76,10 @@ pub(crate) fn throttle_v2(bytes: &[u8]) -> Result<Vec<DeviceThrottle>, Malformed
         let device = parts.next().filter(|device| device.contains(&b':'));
         let device = device.ok_or_else(|| Malformed::new(line_number, "major:minor", line))?;
         for part in parts {
-            let known = IO_MAX_KEYS.iter().find_map(|(key, unit)| Some((part.strip_prefix(*key)?, *unit)));
-            let Some((value, unit)) = known else { continue };
+            let known = IO_MAX_KEYS.iter().find_map(|(key, kind)| Some((part.strip_prefix(*key)?, *kind)));
+            let Some((value, kind)) = known else { continue };
             let limit = super::cgroup::limit(value).map_err(|bad| Malformed { line: line_number, ..bad })?;
-            rules.extend(limit.map(|limit_per_s| DeviceThrottle { device: text(device), unit, limit_per_s }));
+            rules.extend(limit.map(|limit_per_s| DeviceThrottle { device: text(device), kind, limit_per_s }));
         }
     }
     Ok(rules)

@@ -1,6 +1,6 @@
 //! Facts about the readers of the kernel's texts.
 
-use super::block::{DeviceThrottle, ThrottleUnit};
+use super::block::{DeviceThrottle, ThrottleKind};
 use proptest::prelude::*;
 
 use super::*;
@@ -30,7 +30,7 @@ proptest! {
 fn feed_all(bytes: &[u8]) {
     let _ = block::flag(bytes);
     let _ = block::active_scheduler(bytes);
-    let _ = block::throttle_v1(bytes, ThrottleUnit::Bytes);
+    let _ = block::throttle_v1(bytes, ThrottleKind::ReadBytes);
     let _ = block::throttle_v2(bytes);
     let _ = cpu_list::count(bytes);
     let _ = cpu_list::numbers(bytes);
@@ -145,8 +145,11 @@ fn the_scheduler_in_brackets_is_the_active_one() {
 fn io_max_gives_each_limit_that_is_set() {
     let limits =
         block::throttle_v2(b"8:0 rbps=max wbps=1048576 riops=max wiops=120\n8:16 rbps=max wbps=max\n");
-    let rule = |unit, limit_per_s| DeviceThrottle { device: "8:0".to_owned(), unit, limit_per_s };
-    assert_eq!(limits, Ok(vec![rule(ThrottleUnit::Bytes, 1_048_576), rule(ThrottleUnit::Operations, 120)]));
+    let rule = |kind, limit_per_s| DeviceThrottle { device: "8:0".to_owned(), kind, limit_per_s };
+    assert_eq!(
+        limits,
+        Ok(vec![rule(ThrottleKind::WriteBytes, 1_048_576), rule(ThrottleKind::WriteOps, 120)])
+    );
     assert!(block::throttle_v2(b"8:0 riops=many\n").is_err());
 }
 

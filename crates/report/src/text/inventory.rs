@@ -125,7 +125,7 @@ fn device(device: &DeviceFacts) -> String {
         turning.map(str::to_owned),
         device.scheduler.as_ref().map(|name| format!("scheduler {name}")),
         device.write_cache.as_ref().map(|mode| format!("write cache {mode}")),
-        device.group_limits().map(|limits| format!("limited to {limits} by its control group")),
+        device.limits_text().map(|limits| format!("limited to {limits} by its control group")),
         device.health.as_ref().and_then(health),
     ];
     format!("{} ({})", device.name, present(parts))

@@ -3,8 +3,7 @@
 //! Not here: which load is advised about.
 
 use super::wording::is_foreign;
-use narrows_analysis::{CLIENT_LINK, FLUSHES, OWN_CONNECTIONS};
-use narrows_model::inventory::DeviceFacts;
+use narrows_analysis::{CLIENT_LINK, FLUSHES, GROUP_LIMIT, OWN_CONNECTIONS};
 use narrows_model::printable::one_line;
 use narrows_model::summary::{ForeignResource, ForeignTransfer};
 use narrows_model::{Limiting, Segment, Summary};
@@ -32,15 +31,15 @@ pub(super) fn remedy(entry: &Limiting) -> Option<&'static str> {
 /// From this share on that others move of a device's bytes they are what a load there waits for.
 const OTHERS_MIN_RATIO: f64 = 0.5;
 
-/// Rates, as shares of a limit, that it may be what holds them: one request at a time does not reach it, and the kernel lets
-/// through a little more at times. What a cache served is beyond it.
-const HELD_RATIOS: std::ops::Range<f64> = 0.8..1.2;
-
 /// What to change about a device where it is not the device itself: programs that use it, or the limits that
 /// its control group sets.
 pub(super) fn device_remedy(summary: &Summary, entry: &Limiting) -> Option<String> {
-    if !entry.segment.is_within(Segment::Device) || entry.scope.as_deref() == Some(FLUSHES) {
+    let scope = entry.scope.as_deref();
+    if !entry.segment.is_within(Segment::Device) || scope == Some(FLUSHES) {
         return None;
+    }
+    if scope == Some(GROUP_LIMIT) {
+        return Some(format!("raise the limit that the control group sets for {}", limited_device(summary)));
     }
     let loads = || summary.cells.iter().filter(|cell| cell.limiting == Some(entry.segment));
     // Without a program that moves as much, it may be the file system that reads what it writes in part.
@@ -51,27 +50,19 @@ pub(super) fn device_remedy(summary: &Summary, entry: &Limiting) -> Option<Strin
             && foreign >= transfer.total_bytes_per_s.0 * OTHERS_MIN_RATIO
             && known >= foreign * OTHERS_MIN_RATIO
     };
-    if let Some(others) = loads().flat_map(|cell| &cell.foreign_transfers).find(is_of_programs) {
-        let programs: Vec<String> =
-            others.programs.iter().map(|program| format!("`{}`", one_line(&program.name))).collect();
-        let (device, names) = (one_line(&others.name), programs.join(", "));
-        return Some(format!("stop or move the programs that use {device} (the busiest: {names})"));
-    }
-    let comes_near = |device: &&DeviceFacts| {
-        let near = |rate: Option<f64>, limit: Option<f64>| {
-            rate.zip(limit).is_some_and(|(rate, limit)| HELD_RATIOS.contains(&(rate / limit)))
-        };
-        loads().any(|cell| {
-            near(cell.rate_bytes_per_s.map(|rate| rate.0), device.throttle_bytes_per_s.map(|limit| limit.0))
-                || near(cell.ops_per_s.map(|rate| rate.0), device.throttle_ops_per_s.map(|limit| limit.0))
-        })
-    };
+    let others = loads().flat_map(|cell| &cell.foreign_transfers).find(is_of_programs)?;
+    let programs: Vec<String> =
+        others.programs.iter().map(|program| format!("`{}`", one_line(&program.name))).collect();
+    let (device, names) = (one_line(&others.name), programs.join(", "));
+    Some(format!("stop or move the programs that use {device} (the busiest: {names})"))
+}
+
+/// The name of the device for which a control group sets limits.
+fn limited_device(summary: &Summary) -> String {
     let inventories = summary.hosts.iter().map(|host| &host.inventory);
-    let mut devices = inventories
-        .flat_map(|inventory| inventory.path.iter().chain(&inventory.more_paths))
-        .flat_map(|path| &path.devices);
-    let limited = devices.find(comes_near)?;
-    Some(format!("raise the limits that the control group sets for {}", one_line(&limited.name)))
+    let paths = inventories.flat_map(|inventory| inventory.path.iter().chain(&inventory.more_paths));
+    let limited = paths.flat_map(|path| &path.devices).find(|device| device.limits_text().is_some());
+    limited.map_or_else(|| "the device".to_owned(), |device| one_line(&device.name).into_owned())
 }
 
 fn by_segment(segment: Segment) -> &'static str {

@@ -1,0 +1,138 @@
+//! The limit that a control group sets for the device of a load, where the load reaches it.
+
+use super::{device, device_share, error_ratio, metric};
+use crate::facts::path_or_only;
+use crate::summary::DEVICE_OP_COUNT;
+use crate::text;
+use crate::thresholds::FULL_RATIO;
+use crate::verdict::{Basis, GROUP_LIMIT, SegmentVerdict, Stance};
+use crate::view::SummaryView;
+use narrows_model::counters::Role;
+use narrows_model::inventory::DeviceFacts;
+use narrows_model::summary::CellSummary;
+use narrows_model::units::ratio;
+use narrows_model::{Segment, Target};
+
+/// Rates, as shares of a limit, at which it is what holds them. In a short window the kernel lets through a little more than the
+/// limit; what is beyond that a cache served, or the kernel wrote it on its own account.
+const REACHED_RATIOS: std::ops::Range<f64> = FULL_RATIO..1.15;
+
+const COUNTER: &str = "limits of the control group (io.max, blkio.throttle.*_device)";
+const COMMAND: &str = "grep -r . --include=io.max --include='blkio.throttle.*_device' /sys/fs/cgroup";
+
+/// The verdict that a limit in bytes or in operations is what limits `cell`; `None` where none is set or reached, and of loads
+/// on several paths, each of which has limits of its own.
+pub(crate) fn reached(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
+    let is_one_path = cell.more_targets.is_empty() && !matches!(cell.target, Target::Stripe { .. });
+    let owner = if view.server().is_some() { Role::Server } else { Role::Client };
+    let path = path_or_only(view.inventory(owner)?, &cell.target).filter(|_| is_one_path)?;
+    path.devices.iter().find_map(|device| bytes_reached(cell, device).or_else(|| ops_reached(cell, device)))
+}
+
+fn bytes_reached(cell: &CellSummary, device: &DeviceFacts) -> Option<SegmentVerdict> {
+    let limit = device.limit_bytes_per_s(cell.op)?.0;
+    let application = cell.rate_bytes_per_s.map(|rate| rate.0 * device_share(cell));
+    let (rate, load) = held_rate([application, device::moved_bytes_per_s(cell)], limit)?;
+    let text = text_of(cell, device, text::storage_rate, [rate, limit]);
+    Some(verdict(Segment::DeviceBandwidth, cell, load, text))
+}
+
+fn ops_reached(cell: &CellSummary, device: &DeviceFacts) -> Option<SegmentVerdict> {
+    let limit = device.limit_ops_per_s(cell.op)?.0;
+    // The kernel counts a request before it merges and after it splits: that may be either.
+    let application = cell.ops_per_s.map(|rate| rate.0 * device_share(cell));
+    let at_device = metric(cell, DEVICE_OP_COUNT).and_then(|count| ratio(count, cell.elapsed_s.last_done));
+    let (rate, load) = held_rate([application, at_device], limit)?;
+    Some(verdict(Segment::DeviceIops, cell, load, text_of(cell, device, text::op_rate, [rate, limit])))
+}
+
+/// The first of `rates` that the limit holds, with the share of the limit that it is.
+fn held_rate(rates: [Option<f64>; 2], limit: f64) -> Option<(f64, f64)> {
+    let loads = rates.into_iter().flatten().filter_map(|rate| Some((rate, ratio(rate, limit)?)));
+    loads.into_iter().find(|(_, load)| REACHED_RATIOS.contains(load))
+}
+
+fn text_of(
+    cell: &CellSummary,
+    device: &DeviceFacts,
+    shown: fn(f64) -> String,
+    [rate, limit]: [f64; 2],
+) -> String {
+    format!(
+        "{} moves {}, {} of the {} that its control group allows for {}",
+        cell.id,
+        shown(rate),
+        text::percent(rate / limit),
+        shown(limit),
+        device.name,
+    )
+}
+
+fn verdict(segment: Segment, cell: &CellSummary, load: f64, text: String) -> SegmentVerdict {
+    let new = SegmentVerdict::new(segment, &cell.id, Stance::Limits, Basis::Utilisation, load);
+    let verdict = SegmentVerdict { scope: Some(GROUP_LIMIT), ..new };
+    verdict.with_load_error(error_ratio(cell)).with_evidence(text, COUNTER, COMMAND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::builtin;
+    use narrows_model::{BytesPerSec, GroupLimits, Op, OpsPerSec, Relation, Summary};
+
+    /// Bulk reads and writes, of which the reads reach these shares of limits in bytes and operations.
+    fn limited(of_bytes: Option<f64>, of_ops: Option<f64>) -> Summary {
+        let mut summary = builtin("local-ssd");
+        let read = |cell: &&CellSummary| cell.id == "path/read/1MiB/qd1/w16/c1";
+        let cell = summary.cells.iter().find(read).expect("the grid has this cell").clone();
+        let limits = GroupLimits {
+            read_bytes_per_s: of_bytes.map(|share| BytesPerSec(cell.rate_bytes_per_s.unwrap().0 / share)),
+            read_ops_per_s: of_ops.map(|share| OpsPerSec(cell.ops_per_s.unwrap().0 / share)),
+            ..GroupLimits::default()
+        };
+        for host in &mut summary.hosts {
+            host.inventory.path.as_mut().unwrap().devices[0].group_limits = limits;
+        }
+        // No other limit is near.
+        for alone in summary.cells.iter_mut().filter(|cell| cell.cut != narrows_model::Cut::Path) {
+            alone.rate_bytes_per_s = alone.rate_bytes_per_s.map(|rate| BytesPerSec(rate.0 * 2.0));
+            alone.ops_per_s = alone.ops_per_s.map(|rate| OpsPerSec(rate.0 * 2.0));
+        }
+        summary.diagnosis = crate::diagnose(&summary);
+        summary
+    }
+
+    /// The segment, part and relation that are named for the bulk loads of `op`.
+    fn named(summary: &Summary, op: Op) -> Vec<(Segment, Option<String>, Relation)> {
+        let of_load = summary.diagnosis.limiting.iter().filter(|entry| {
+            entry.regime.contains("bulk")
+                && (entry.regime.contains(op.name()) || entry.regime.contains("and"))
+        });
+        of_load.map(|entry| (entry.segment, entry.scope.clone(), entry.relation)).collect()
+    }
+
+    fn group_limit(segment: Segment) -> Vec<(Segment, Option<String>, Relation)> {
+        vec![(segment, Some(GROUP_LIMIT.to_owned()), Relation::Sole)]
+    }
+
+    #[test]
+    fn a_limit_of_bytes_or_operations_that_a_load_reaches_is_named_alone() {
+        for share in [0.92, 1.0, 1.1] {
+            let bytes = limited(Some(share), None);
+            assert_eq!(named(&bytes, Op::Read), group_limit(Segment::DeviceBandwidth), "{share}");
+            let ops = limited(None, Some(share));
+            assert_eq!(named(&ops, Op::Read), group_limit(Segment::DeviceIops), "{share}");
+        }
+    }
+
+    #[test]
+    fn a_limit_that_is_not_reached_or_was_passed_or_is_of_the_other_direction_is_not_named() {
+        let names_it = |summary: &Summary, op| {
+            named(summary, op).iter().any(|(_, scope, _)| scope.as_deref() == Some(GROUP_LIMIT))
+        };
+        for share in [0.5, 0.85, 1.3] {
+            assert!(!names_it(&limited(Some(share), None), Op::Read), "{share}");
+        }
+        assert!(!names_it(&limited(Some(1.0), None), Op::Write));
+    }
+}
