@@ -5,7 +5,7 @@ use crate::repeat::Repeat;
 use crate::segment::Segment;
 use crate::target::Target;
 use crate::units::{Bytes, Nanos};
-use crate::workload::{SyncPolicy, Workload};
+use crate::workload::{SyncPolicy, Workload, is_false};
 #[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -187,6 +187,9 @@ pub struct Cell {
     /// What the cut `changed-path` changes, and why; `None` for all other cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirms: Option<ConfirmingChange>,
+    /// Whether it was added to the plan while the run went on, to show what limits another cell of the path.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub refines: bool,
     /// Whether the target existed before and must only be read.
     pub read_only: bool,
 }
@@ -208,6 +211,7 @@ impl Cell {
             more_targets: Vec::new(),
             factors: BTreeMap::new(),
             confirms: None,
+            refines: false,
             read_only: false,
         }
     }

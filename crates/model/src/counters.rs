@@ -321,7 +321,7 @@ pub struct RingCpu {
 pub struct CgroupCpu {
     /// The group's path below its hierarchy.
     pub path: String,
-    /// CPU time used by the group.
+    /// CPU time used by the group; 0 where it is not accounted for the group that has the limits.
     pub usage_ns: Nanos,
     /// Time the group was throttled by its quota, summed over its threads' CPUs.
     pub throttled_ns: Nanos,

@@ -44,7 +44,7 @@ use crate::server::ServerFacts;
 use crate::target::Target;
 use crate::units::{Bytes, BytesPerSec, Nanos, OpsPerSec, ratio};
 use crate::verification::Verification;
-use crate::workload::{Op, Workload};
+use crate::workload::{Op, Workload, is_false};
 #[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -243,6 +243,9 @@ pub struct CellSummary {
     /// What the cut `changed-path` changes, and why; `None` for all other cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirms: Option<ConfirmingChange>,
+    /// Whether it was added to the plan while the run went on, to show what limits another cell of the path.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub refines: bool,
     /// Operation.
     pub op: Op,
     /// Bytes a request moves.

@@ -31,5 +31,5 @@ fn clients(cell: &Cell, clients: u32) -> Workload {
 }
 
 fn changed(cell: &Cell, workload: Workload) -> Cell {
-    Cell { id: Cell::name(cell.cut, &workload), workload, ..cell.clone() }
+    Cell { id: Cell::name(cell.cut, &workload), workload, refines: true, ..cell.clone() }
 }

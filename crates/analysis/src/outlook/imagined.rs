@@ -253,6 +253,7 @@ fn shaped(path: &CellSummary, cell: &Cell) -> CellSummary {
         queue_depth: u64::from(cell.workload.workers) * u64::from(cell.workload.queue_depth),
         clients: cell.workload.clients,
         requested: cell.workload.clone(),
+        refines: cell.refines,
         ..path.clone()
     };
     shaped.in_flight.configured = cell.workload.in_flight_configured();

@@ -39,6 +39,7 @@ fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search
         topology: plan.topology,
         factors: data.cell.factors.clone(),
         confirms: data.cell.confirms.clone(),
+        refines: data.cell.refines,
         op: workload.op,
         block_bytes: workload.block_bytes,
         file_bytes: data.file_bytes.unwrap_or(workload.file_bytes),

@@ -226,6 +226,7 @@ fn used(delta: &RoleDelta, machines: &Machines<'_>) -> Option<CpuSeconds> {
         .cgroup
         .as_ref()
         .filter(|group| group.quota_cpus.is_some() && !machines.shares_group(delta.role))
+        .filter(|group| group.usage_ns.0 > 0)
         .map(|group| split(CpuBasis::Cgroup, group.usage_ns.as_secs_f64(), process.as_ref()));
     let alone = machines.alone(delta.role);
     let foreign_s = foreign::foreign_s(delta, machines);

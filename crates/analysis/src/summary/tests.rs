@@ -220,6 +220,29 @@ fn roles_on_one_machine_are_charged_by_process() {
     assert_eq!(cell(&summary, BULK).cpu[&Role::Client].basis, CpuBasis::Process);
 }
 
+#[test]
+fn a_quota_whose_groups_time_is_not_accounted_is_compared_with_that_of_the_processes() {
+    let summary = summary_of("ten-gigabit-nfs", |events| {
+        for pair in trials(events).flat_map(|trial| &mut trial.counters) {
+            for sample in
+                [&mut pair.before, &mut pair.after].into_iter().filter(|one| one.role == Role::Client)
+            {
+                sample.cgroup_cpu = Some(CgroupCpu {
+                    path: "/own".into(),
+                    usage_ns: Nanos(0),
+                    throttled_ns: Nanos(0),
+                    throttled_count: 0,
+                    period_count: 0,
+                    quota_cpus: Some(0.5),
+                });
+            }
+        }
+    });
+    let client = &cell(&summary, BULK).cpu[&Role::Client];
+    assert_eq!((client.basis, client.throttled_s), (CpuBasis::Process, Some(0.0)));
+    assert!((client.capacity_cpus - 0.5).abs() < 1e-9);
+}
+
 /// Two machines that turn out to be one, both roles in one control group of half a CPU.
 fn in_one_group(events: &mut [Event]) {
     for event in events.iter_mut() {

@@ -109,13 +109,14 @@ fn transacts(cell: &CellSummary) -> bool {
 
 /// The regimes among the cells of the path, as far as they were measured. A run with one load alone has one regime a
 /// direction, and one to `null:`, which is no storage, none. A cell that failed represents no load: its figures are of a
-/// part of it.
+/// part of it. Nor does one that was added to refine the verdict on another.
 pub(super) fn regimes<'a>(cells: &'a [CellSummary], failed: &[SkippedCell]) -> Vec<Regime<'a>> {
     let has_failed = |cell: &CellSummary| failed.iter().any(|failure| failure.cell.0 == cell.id);
     let rated = |cell: &&CellSummary| {
         cell.cut == Cut::Path
             && cell.rate_bytes_per_s.is_some()
             && cell.target.is_storage()
+            && !cell.refines
             && !has_failed(cell)
     };
     let (files, blocks): (Vec<&CellSummary>, Vec<&CellSummary>) =
@@ -278,5 +279,26 @@ mod tests {
         assert!(left.iter().all(|regime| regime.cell.id != first));
         let every: Vec<SkippedCell> = given.cells.iter().map(|cell| failed(&cell.id)).collect();
         assert!(regimes(&given.cells, &every).is_empty());
+    }
+
+    #[test]
+    fn a_cell_that_refines_another_one_represents_no_load() {
+        let mut summary = builtin("local-ssd");
+        // Nothing but the path was measured so far.
+        summary.cells.retain(|cell| cell.cut == Cut::Path);
+        let names = |cells: &[CellSummary]| -> Vec<String> {
+            regimes(cells, &[]).iter().map(|regime| regime.cell.id.clone()).collect()
+        };
+        let planned = names(&summary.cells);
+        for index in 0..summary.cells.len() {
+            let mut more = summary.cells[index].clone();
+            more.id.push_str("/more");
+            more.in_flight.configured *= 2;
+            more.refines = true;
+            summary.cells.push(more);
+        }
+        assert_eq!(names(&summary.cells), planned);
+        summary.cells.iter_mut().for_each(|cell| cell.refines = false);
+        assert_ne!(names(&summary.cells), planned);
     }
 }

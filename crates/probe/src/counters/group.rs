@@ -20,7 +20,9 @@ const NANOS_PER_MICRO: u64 = 1_000;
 pub(super) struct GroupCounters {
     path: String,
     version: u8,
-    usage: CounterFile,
+    /// `None` where the group with the limits is not the one whose time is accounted: version 1 may have `cpu` and `cpuacct` in
+    /// hierarchies of their own, in which a process is in different groups.
+    usage: Option<CounterFile>,
     throttling: Option<CounterFile>,
     quota_cpus: Option<f64>,
 }
@@ -43,13 +45,18 @@ impl GroupCounters {
             Some(group) => limits_of(root, group)?,
             None => (None, None),
         };
+        let is_other = limits.as_ref().is_some_and(|group| group.path != account.path);
+        let usage = Some(usage).filter(|_| !is_other);
         let version = account.version;
         let path = limits.map_or(account.path, |group| group.path);
         Ok(Some(Self { path, version, usage, throttling, quota_cpus }))
     }
 
     pub(super) fn read(&self, buffer: &mut Vec<u8>) -> Result<CgroupCpu> {
-        let usage_ns = self.usage.parse(buffer, if self.version == 1 { usage_v1 } else { usage_v2 })?;
+        let usage_ns = match &self.usage {
+            Some(usage) => usage.parse(buffer, if self.version == 1 { usage_v1 } else { usage_v2 })?,
+            None => 0,
+        };
         let mut cpu = CgroupCpu {
             path: self.path.clone(),
             usage_ns: Nanos(usage_ns),

@@ -129,6 +129,28 @@ fn throttling_is_read_at_the_ancestor_with_the_tightest_quota() {
     assert!(group.quota_cpus.is_some_and(|cpus| (cpus - 0.5).abs() < 1e-12));
 }
 
+#[test]
+fn time_that_is_accounted_for_another_group_than_the_one_with_the_quota_is_not_taken_for_its_own() {
+    let mounts = "30 1 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
+                  31 1 0:27 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n";
+    let usage_ns = |accounted: &str| {
+        let folder = tree(&[
+            ("proc/self/mountinfo", mounts),
+            ("proc/self/cgroup", &format!("3:cpuacct:{accounted}\n2:cpu:/a\n")),
+            ("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "20000\n"),
+            ("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/cpu/a/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 70\n"),
+            ("sys/fs/cgroup/cpuacct/cpuacct.usage", "900\n"),
+            ("sys/fs/cgroup/cpuacct/a/cpuacct.usage", "300\n"),
+        ]);
+        let mut reader = CounterReader::new(&Root::at(folder.path()), Role::Client, &CounterScope::default());
+        let group = reader.read(0).cgroup_cpu.unwrap();
+        assert_eq!((group.path.as_str(), group.throttled_ns, group.quota_cpus), ("/a", Nanos(70), Some(0.2)));
+        group.usage_ns
+    };
+    assert_eq!((usage_ns("/a"), usage_ns("/")), (Nanos(300), Nanos(0)));
+}
+
 /// A child of this process that uses some CPU time and then waits for a line.
 fn burner() -> std::process::Child {
     let script = "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; echo; read x";

@@ -107,6 +107,7 @@ fn cell(point: &StudyPoint, facts: &StudyFacts) -> Cell {
         more_targets: point.more_targets.clone(),
         factors: point.factors.clone(),
         confirms: None,
+        refines: false,
         read_only: existing_file.is_some(),
     }
 }

@@ -31,8 +31,8 @@ pub struct PlannedCells {
 /// together are no larger than the plan stated.
 ///
 /// # Shape
-/// Ids are new to the plan, and each is there once. A suspect whose cell is no cell of the path in the plan adds
-/// nothing. Cells past the time or past the most points of a path are skips with their reason.
+/// Ids are new to the plan, and each is there once. A suspect whose cell is no cell of the path in the plan, or was
+/// itself added, adds nothing. Cells past the time or past the most points of a path are skips with their reason.
 #[must_use]
 pub fn refine(plan: &Plan, suspects: &[SuspectedCell], remaining: Nanos) -> PlannedCells {
     let mut planned = PlannedCells::default();
@@ -58,7 +58,9 @@ pub fn refine(plan: &Plan, suspects: &[SuspectedCell], remaining: Nanos) -> Plan
 /// The cells in the order of their worth; one may be there twice.
 fn wanted(plan: &Plan, suspects: &[SuspectedCell]) -> Vec<Cell> {
     let around = |suspect: &SuspectedCell| {
-        let found = plan.cells.iter().find(|cell| cell.cut == Cut::Path && cell.id == suspect.cell)?;
+        // What is added is not refined in turn: more and more would be in flight than the plan stated.
+        let is_meant = |cell: &&Cell| cell.cut == Cut::Path && !cell.refines && cell.id == suspect.cell;
+        let found = plan.cells.iter().find(is_meant)?;
         Some(ordered(found, suspect.segment))
     };
     let all: Vec<[Cell; 4]> = suspects.iter().filter_map(around).collect();

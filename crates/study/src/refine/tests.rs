@@ -63,6 +63,16 @@ fn clients_share_the_bytes_that_were_stated() {
 }
 
 #[test]
+fn what_was_added_is_not_refined_in_turn() {
+    let mut plan = plan("/srv");
+    let bulk = [suspect(Segment::Unknown, "path/write/1MiB/qd1/w16/c1")];
+    plan.cells.extend(refine(&plan, &bulk, MINUTE).cells);
+    let twice = [suspect(Segment::Unknown, "path/write/1MiB/qd1/w32/c1")];
+    assert_eq!(refine(&plan, &twice, MINUTE), PlannedCells::default());
+    assert!(plan.cells.iter().all(|cell| cell.workload.in_flight_configured() <= plan.load.in_flight_max));
+}
+
+#[test]
 fn a_unit_that_was_claimed_for_one_client_gets_no_more() {
     let unit: Target = "iscsi://storage/iqn.2026-01.com.example:disk/1".parse().unwrap();
     let mut plan = plan("/srv");
