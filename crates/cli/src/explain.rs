@@ -2,7 +2,7 @@
 
 use crate::args::ExplainArguments;
 use crate::console::Console;
-use crate::diagnose::summary_of;
+use crate::diagnose::read_record;
 use crate::exit::{CommandFailure, Exit};
 use narrows_record::Record;
 use narrows_report::text::{Style, all_words, explained_words, screen_figures, word_page};
@@ -17,10 +17,10 @@ pub(crate) fn run(arguments: &ExplainArguments, console: &Console) -> Result<Exi
     let style = Style { width: console.width(), colour: console.colour, unicode: false, detail: true };
     let text = match arguments.word.join(" ") {
         none if none.is_empty() => list(),
-        last if last == LAST => figures(&newest_record(Path::new("."))?, &style)?,
+        last if last == LAST => return figures(&newest_record(Path::new("."))?, &style, console),
         word => match page(&word, &style) {
             Some(page) => page,
-            None if Path::new(&word).is_dir() => figures(Path::new(&word), &style)?,
+            None if Path::new(&word).is_dir() => return figures(Path::new(&word), &style, console),
             None => each(&arguments.word, &style)?,
         },
     };
@@ -64,10 +64,11 @@ fn list() -> String {
     list
 }
 
-/// Every figure of the first screen of the record at `dir`.
-fn figures(dir: &Path, style: &Style) -> Result<String, CommandFailure> {
-    let summary = summary_of(&Record::open(dir)?)?;
-    Ok(screen_figures(&summary, &dir.display().to_string(), style))
+/// Prints every figure of the first screen of the record at `dir`.
+fn figures(dir: &Path, style: &Style, console: &Console) -> Result<Exit, CommandFailure> {
+    let summary = read_record(&Record::open(dir)?, console)?;
+    console.result(&screen_figures(&summary, &dir.display().to_string(), style))?;
+    Ok(if summary.complete { Exit::Done } else { Exit::Untrustworthy })
 }
 
 /// The record in `folder` that was begun last.

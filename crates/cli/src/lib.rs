@@ -22,6 +22,7 @@ mod import;
 mod input;
 mod job_rank;
 mod measurement;
+mod new_file;
 mod noise;
 mod parallel_job;
 mod predict;

@@ -8,13 +8,15 @@ use crate::exit::{CommandFailure, Exit};
 use crate::hosts::NamedHosts;
 use crate::input;
 use crate::measurement::{self, OutputContext, Watch, random_u64};
+use crate::new_file::{check_new, write_new};
 use crate::run::sites::{Consent, Sites};
 use crate::run::{check_has_cells, facts, refused};
 use crate::token;
 use narrows_model::{Op, Plan, Summary};
 use narrows_study::{Problem, ScaleRequest};
-use narrows_sys::file::check_to_append;
 use std::path::Path;
+
+const PLOT_DATA: &str = "--plot-data";
 
 /// Runs the command.
 pub(crate) fn run(
@@ -29,7 +31,7 @@ pub(crate) fn run(
     let first = request.first_study().map_err(|problems| wrong(&problems))?;
     let plot_data = arguments.plot_data.as_deref();
     if let Some(path) = plot_data.filter(|path| !input::is_stdin(path) && !arguments.output.plan) {
-        check_to_append(path).map_err(|error| CommandFailure::bad_input(format!("--plot-data: {error}")))?;
+        check_new(PLOT_DATA, path)?;
     }
     let seed = arguments.seed.map_or_else(random_u64, Ok)?;
     let token = token::read(arguments.token_file.as_deref())?;
@@ -84,9 +86,7 @@ fn show(summary: &Summary, path: &Path, context: OutputContext<'_>) -> Result<()
     if input::is_stdin(path) {
         return context.console.result(&points);
     }
-    std::fs::write(path, points).map_err(|error| {
-        CommandFailure::could_not_run(format!("--plot-data: write to {}: {error}", path.display()))
-    })?;
+    write_new(PLOT_DATA, path, &points)?;
     context.console.result(&crate::diagnose::reading(summary, &context.style()))
 }
 

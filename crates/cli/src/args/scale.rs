@@ -53,7 +53,7 @@ pub(crate) struct ScaleArguments {
     pub(crate) hosts: HostArguments,
     #[command(flatten)]
     pub(crate) overwrite: OverwriteArguments,
-    /// File for the points and laws as comma-separated values, to be plotted; `-` prints them in place of the text
+    /// New file for the points and laws as comma-separated values, to be plotted; `-` prints them in place of the text
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) plot_data: Option<PathBuf>,
     #[command(flatten)]

@@ -154,7 +154,10 @@ pub(crate) fn prepare(
     let server = CheckServer::from_arguments(arguments, &resolved, token.as_deref(), &watch.clock)?;
     let server_metrics = server_metrics(arguments, &resolved, server.is_some(), watch)?;
     let mut plan = request::plan(arguments, &resolved, server.as_ref(), seed, &watch.clock)?;
-    fail_if::set(&mut plan, &arguments.fail_if)?;
+    fail_if::set(&mut plan, &arguments.fail_if, || {
+        let ample = CheckArguments { seconds: fail_if::AMPLE_SECONDS, ..arguments.clone() };
+        request::plan(&ample, &resolved, server.as_ref(), seed, &watch.clock)
+    })?;
     spread_over(&mut plan, clients)?;
     resolved.describe_unit(&mut plan);
     Ok(PreparedCheck { server, server_metrics, resolved, plan })

@@ -44,7 +44,11 @@ pub(crate) fn run(
     }
     let mut plan = planned(&study, &sites, seed)?;
     sites.describe_units(&mut plan);
-    fail_if::set(&mut plan, &arguments.fail_if)?;
+    fail_if::set(&mut plan, &arguments.fail_if, || {
+        let mut ample = study.clone();
+        ample.set_seconds(fail_if::AMPLE_SECONDS);
+        planned(&ample, &sites, seed)
+    })?;
     if arguments.output.plan {
         context.print_plan(&plan)?;
         return check_has_cells(&plan).map(|()| Exit::Done);

@@ -1,10 +1,9 @@
 //! The files that a suite writes beside its output.
 
 use crate::exit::CommandFailure;
+use crate::new_file::{check_new, write_new};
 use narrows_model::{Summary, printable};
 use narrows_suites::OutputFile;
-use std::io::Write;
-use std::path::Path;
 
 /// Files that can be written: none of them is there, and each has a folder.
 pub(super) struct OutputFiles(Vec<OutputFile>);
@@ -17,15 +16,7 @@ impl OutputFiles {
     pub(super) fn new(asked: Result<Vec<OutputFile>, String>) -> Result<Self, CommandFailure> {
         let files = asked.map_err(CommandFailure::bad_input)?;
         for OutputFile { option, path, .. } in &files {
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            let problem = if std::fs::symlink_metadata(path).is_ok() {
-                "exists already; name another file, or remove it"
-            } else if !parent.unwrap_or(Path::new(".")).is_dir() {
-                "is in a folder that does not exist; create it first"
-            } else {
-                continue;
-            };
-            return Err(CommandFailure::bad_input(format!("{option} {}: {problem}", path.display())));
+            check_new(option, path)?;
         }
         Ok(Self(files))
     }
@@ -40,9 +31,7 @@ impl OutputFiles {
             let failed =
                 |why: &str| CommandFailure::could_not_run(format!("{option} {}: {why}", path.display()));
             let text = text(summary).ok_or_else(|| failed("the record has nothing to write there"))?;
-            let written = std::fs::File::create_new(path)
-                .and_then(|mut file| file.write_all(printable::lines(&text).as_bytes()));
-            written.map_err(|error| failed(&format!("{error}; the record has all of it")))?;
+            write_new(option, path, &printable::lines(&text))?;
             all.push(format!("wrote {}: {what}", path.display()));
         }
         Ok(all)

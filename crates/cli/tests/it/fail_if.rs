@@ -57,6 +57,18 @@ fn a_run_whose_conditions_do_not_contain_is_done_and_one_without_their_figure_is
 }
 
 #[test]
+fn a_load_that_the_time_leaves_out_is_not_measured_and_no_mistake() {
+    let both =
+        ["--seconds", "1", "--fail-if", "depth=1 read iops < 1", "--fail-if", "depth=16 read iops < 1"];
+    let (_folder, seen) = studied(&both);
+    assert_eq!(seen.code, Some(4), "{seen:?}");
+    assert_eq!(seen.stdout.matches("  passed: depth=").count(), 1, "{}", seen.stdout);
+    assert_eq!(seen.stdout.matches("  NOT MEASURED: depth=").count(), 1, "{}", seen.stdout);
+    let (_folder, wrong) = studied(&["--seconds", "1", "--fail-if", "depth=2 read iops < 1"]);
+    wrong.assert_said(2, &["depth=2 read iops < 1", "its loads are"]);
+}
+
+#[test]
 fn a_check_measures_the_load_of_its_condition_also_where_its_verdict_needs_it_not() {
     let folder = tempfile::tempdir().unwrap();
     let words =

@@ -106,6 +106,10 @@ fn what_shows_no_scaling_is_refused_before_anything_is_made() {
     refused(&["sim:local-ssd", "--clients", "1,2"], &["machine of its own"]);
     refused(&["missing", "--clients", "1,2"], &["missing"]);
     refused(&["target", "--clients", "1,2", "--plot-data", "no/such/folder"], &["--plot-data"]);
+    refused(
+        &["target", "--clients", "1,2", "--plot-data", "target/data-0"],
+        &["--plot-data target/data-0: exists already"],
+    );
     refused(&["target/data-0", "--clients", "1,2", "--op", "write"], &["exists"]);
     before.assert_same(folder.path());
 }
