@@ -167,13 +167,18 @@ impl<'a> SummaryView<'a> {
     /// The best rate that `cut` reached in the direction of `cell`, whatever the block.
     #[must_use]
     pub fn best_of(&self, cut: Cut, cell: &CellSummary) -> Option<f64> {
-        self.index.best_of(cut, cell).map(|best| best.bytes_per_s)
+        self.best_at_any_block(cut, cell).map(|best| best.bytes_per_s)
     }
 
     /// The ceiling of `cut` for `cell`, at another block where none was measured at its own: a wire passes bytes, and one
     /// request's part on it follows from any rate of it.
     pub(crate) fn ceiling_at_any_block(&self, cut: Cut, cell: &CellSummary) -> Option<CutCeiling<'a>> {
-        self.ceiling(cut, cell).or_else(|| self.index.best_of(cut, cell))
+        self.ceiling(cut, cell).or_else(|| self.best_at_any_block(cut, cell))
+    }
+
+    /// The best rate that `cut` reached in the direction of `cell`, whatever the block, with its cell.
+    pub(crate) fn best_at_any_block(&self, cut: Cut, cell: &CellSummary) -> Option<CutCeiling<'a>> {
+        self.index.best_of(cut, cell)
     }
 
     /// The ceiling of the device for the path's `cell`: measured at the server where there is one, else locally.

@@ -1,6 +1,6 @@
 //! What a confidence is computed from.
 
-use crate::verdict::{Basis, SegmentVerdict, Tier};
+use crate::verdict::{Basis, GROUP_LIMIT, SegmentVerdict, Tier};
 use crate::view::SummaryView;
 
 /// A residual no larger than this enters the law; above, the cap decides.
@@ -19,7 +19,8 @@ pub(crate) struct Features {
     pub coverage: f64,
     /// The unexplained part of the path; `None` where nothing could be composed.
     pub residual_ratio: Option<f64>,
-    /// Whether the verdict rests on a byte counter or on what was asked for, which no composition could contradict.
+    /// Whether the verdict rests on a byte counter, on what was asked for or on a limit that is set, which no composition could
+    /// contradict.
     pub conclusive: bool,
 }
 
@@ -39,7 +40,8 @@ impl Features {
             coverage: coverage(view),
             residual_ratio: residual.map(|found| found.residual_ratio),
             conclusive: (first.basis == Basis::State && first.tier == Tier::Voids)
-                || first.tier == Tier::Offered,
+                || first.tier == Tier::Offered
+                || first.scope == Some(GROUP_LIMIT),
         }
     }
 

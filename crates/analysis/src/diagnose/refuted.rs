@@ -4,7 +4,7 @@
 
 use crate::case::Cases;
 use crate::method::saturation::{ComparedHosts, grows};
-use crate::verdict::{Basis, SegmentVerdict, Stance};
+use crate::verdict::{Basis, GROUP_LIMIT, SegmentVerdict, Stance};
 use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Segment};
@@ -14,10 +14,12 @@ use narrows_model::{Cut, Segment};
 ///
 /// A measured ceiling is a lower bound and binds only once more in flight adds nothing. A segment counts as full within
 /// a tenth of its ceiling: where more in flight adds as much, and more than chance explains, it was not full. CPUs are
-/// not assessed by a cut, and more workers have more of them.
+/// not assessed by a cut, and more workers have more of them. The limit of a control group is no lower bound: what goes
+/// beyond it in a short window is what the kernel lets pass at once.
 pub(super) fn is_refuted(cases: &Cases<'_>, verdict: &SegmentVerdict) -> bool {
     let Some(view) = cases.view() else { return false };
-    if verdict.stance != Stance::Limits || verdict.basis != Basis::Utilisation {
+    let is_known = verdict.scope == Some(GROUP_LIMIT);
+    if verdict.stance != Stance::Limits || verdict.basis != Basis::Utilisation || is_known {
         return false;
     }
     let Some(cuts) = cuts(verdict.segment) else { return false };

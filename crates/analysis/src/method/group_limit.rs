@@ -126,6 +126,28 @@ mod tests {
     }
 
     #[test]
+    fn more_than_the_limit_in_a_short_window_with_more_in_flight_does_not_refute_it() {
+        let mut summary = limited(Some(0.95), None);
+        let mut more =
+            summary.cells.iter().find(|cell| cell.id == "path/read/1MiB/qd1/w16/c1").unwrap().clone();
+        (more.id, more.refines) = ("path/read/1MiB/qd1/w32/c1".to_owned(), true);
+        (more.requested.workers, more.queue_depth, more.in_flight.configured) = (32, 32, 32);
+        more.in_flight.measured = Some(32.0);
+        for rate in [&mut more.rate_bytes_per_s.as_mut().unwrap().0, &mut more.ops_per_s.as_mut().unwrap().0]
+        {
+            *rate *= 1.17;
+        }
+        summary.cells.push(more);
+        summary.diagnosis = crate::diagnose(&summary);
+        assert_eq!(named(&summary, Op::Read), group_limit(Segment::DeviceBandwidth));
+        assert!(
+            summary.diagnosis.limiting.iter().any(|entry| entry.confidence >= 0.8),
+            "{:?}",
+            summary.diagnosis.limiting
+        );
+    }
+
+    #[test]
     fn a_limit_that_is_not_reached_or_was_passed_or_is_of_the_other_direction_is_not_named() {
         let names_it = |summary: &Summary, op| {
             named(summary, op).iter().any(|(_, scope, _)| scope.as_deref() == Some(GROUP_LIMIT))

@@ -8,9 +8,9 @@ use crate::facts::network::{network_bytes_per_s, network_share};
 use crate::facts::time_per_op_s;
 use crate::summary::{TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_SEND_BUFFER_LIMITED_S};
 use crate::text;
-use crate::thresholds::{ELIMINATED_CONFIDENCE, FULL_RATIO};
+use crate::thresholds::{ELIMINATED_CONFIDENCE, FULL_RATIO, RAISED_RATIO};
 use crate::verdict::{SegmentVerdict, Stance};
-use crate::view::SummaryView;
+use crate::view::{CutCeiling, SummaryView};
 use narrows_model::counters::Role;
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
@@ -58,8 +58,11 @@ pub(crate) fn compare_with_cut(
     cell: &CellSummary,
     cut: Cut,
 ) -> Option<SegmentVerdict> {
-    let ceiling =
-        if is_single(cell) { view.ceiling_at_any_block(cut, cell) } else { view.ceiling(cut, cell) }?;
+    let ceiling = if is_single(cell) {
+        view.ceiling_at_any_block(cut, cell)
+    } else {
+        view.ceiling(cut, cell).map(|found| at_least_path(view, cell, found))
+    }?;
     let command = format!("ss -ti dst {}; ip -s link", server_host(view));
     let shown = EvidenceSource { counter: "payload acknowledged or received (TCP_INFO)", command: &command };
     if is_single(cell) {
@@ -82,6 +85,15 @@ pub(crate) fn compare_with_cut(
         verdict.with_evidence(of_loopback(stayed), "payload of connections within a host", "")
     };
     Some(verdict.with_relief_gain(relief(view, cell, &[Cut::ServerStorage, Cut::MemoryCopy])))
+}
+
+/// The ceiling of a wire, which passes bytes: where the path moves more than the stream did at its block, that of the best
+/// block. A stream of small blocks is no faster for it, and a short window of a slow one is off by the blocks in flight.
+fn at_least_path<'v>(view: &SummaryView<'v>, cell: &CellSummary, found: CutCeiling<'v>) -> CutCeiling<'v> {
+    let is_above = network_bytes_per_s(cell) > found.bytes_per_s * RAISED_RATIO;
+    let best = view.best_at_any_block(found.cell.cut, cell).filter(|_| is_above);
+    let best = best.filter(|best| best.bytes_per_s > found.bytes_per_s);
+    best.map_or(found, |best| CutCeiling { raised: true, ..best })
 }
 
 /// A verdict on the network by a stream that passed the proxy.

@@ -27,7 +27,8 @@ pub(super) static RULE: Rule = Rule {
                  direction and block size. If a window or a buffer limited the stream, the connection is named \
                  instead, and where one more connection is faster the wire had bandwidth left. An interface that others use too is full where it moved as much in total beside \
                  the path as beside the stream, though one of the two had more of it than the other. A path faster than \
-                 noise explains has raised the ceiling, and nothing is named. With a proxy, the stream through it can \
+                 its stream is compared with the best stream of any block size, for a wire passes bytes; one faster than \
+                 noise explains has raised that ceiling too, and nothing is named. With a proxy, the stream through it can \
                  clear the network and the stream past it can name it; if only the stream through it names it, the \
                  confidence is at most 60 %, also at one request in flight. Not evaluated over loopback, which is \
                  memory. Where clients run on several hosts and the same streams of fewer hosts moved as much a host, the clients' \
@@ -227,6 +228,31 @@ mod tests {
         let cell = cell.clone();
         let verdict = evaluate(&SummaryView::new(&summary), &cell).unwrap();
         assert_eq!(verdict.stance, Stance::Limits, "{verdict:?}");
+    }
+
+    #[test]
+    fn a_path_faster_than_the_stream_of_its_block_is_compared_with_the_best_one() {
+        // Of the wire's payload: the stream of small blocks, then a path of them.
+        let verdict = |stream: f64, path: f64| {
+            let mut summary = builtin("hundred-megabit");
+            let small = |cell: &CellSummary, cut: Cut| {
+                cell.cut == cut && cell.is_small_block() && !crate::facts::reads(cell.op)
+            };
+            let wire = summary.segments.iter().find(|segment| segment.id == RULE.segment).unwrap();
+            let wire = wire.ceiling_bytes_per_s.unwrap().0;
+            for cell in summary.cells.iter_mut().filter(|cell| small(cell, Cut::NetworkStream)) {
+                cell.rate_bytes_per_s.as_mut().unwrap().0 = wire * stream;
+            }
+            let many = |cell: &&mut CellSummary| small(cell, Cut::Path) && !method::is_single(cell);
+            let cell = summary.cells.iter_mut().find(many).unwrap();
+            cell.rate_bytes_per_s.as_mut().unwrap().0 = wire * path;
+            cell.ops_per_s.as_mut().unwrap().0 = wire * path / cell.block_bytes.as_f64();
+            let cell = cell.clone();
+            evaluate(&SummaryView::new(&summary), &cell).map(|verdict| verdict.stance)
+        };
+        assert_eq!(verdict(0.85, 0.98), Some(Stance::Limits));
+        assert_eq!(verdict(0.5, 0.6), Some(Stance::Clears));
+        assert_eq!(verdict(0.85, 1.3), None);
     }
 
     #[test]

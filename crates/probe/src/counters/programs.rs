@@ -135,11 +135,18 @@ impl Programs {
         programs
     }
 
-    /// By parent: what processes that ended since the reading before had used by then.
+    /// What processes that ended since the reading before had used by then, by their nearest ancestor that had not ended: a
+    /// shell that waits for a program which waits for another is charged with both at once.
     fn ended(&self, now: &BTreeMap<u64, Program>) -> BTreeMap<u64, u64> {
         let mut ended = BTreeMap::new();
         for (_, program) in self.latest.iter().filter(|(pid, _)| !now.contains_key(pid)) {
-            *ended.entry(program.parent_pid).or_insert(0_u64) += program.ticks();
+            let has_ended = |pid: &u64| !now.contains_key(pid);
+            let above = |pid: &u64| self.latest.get(pid).map(|parent| parent.parent_pid);
+            let ancestors = std::iter::successors(Some(program.parent_pid), above);
+            // Numbers can be reused, so a circle is possible in theory: the length bounds the walk.
+            let nearest = ancestors.take(self.latest.len() + 1).find(|pid| !has_ended(pid));
+            let charged = nearest.unwrap_or(program.parent_pid);
+            *ended.entry(charged).or_insert(0_u64) += program.ticks();
         }
         ended
     }

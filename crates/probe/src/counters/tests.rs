@@ -285,6 +285,18 @@ fn programs_that_start_and_end_between_two_readings_are_charged_to_their_parents
 }
 
 #[test]
+fn what_a_chain_of_programs_had_used_before_is_not_charged_to_the_shell_that_waits_for_both() {
+    let folder = tree(&[]);
+    let before = [(20, 1, "bash", 0, [0, 0]), (21, 20, "timeout", 0, [1, 0]), (22, 21, "sh", 0, [400, 0])];
+    set_processes(&folder, &before);
+    let mut reader = census(&folder);
+    // Both ended, with 15 ticks more.
+    set_processes(&folder, &[(20, 1, "bash", 0, [0, 416])]);
+    let foreign = reader.read(1).foreign_cpu.unwrap();
+    assert_eq!((foreign.used_ns, foreign.programs[0].used_ns), (Nanos(150_000_000), Nanos(150_000_000)));
+}
+
+#[test]
 fn a_number_that_is_anothers_by_now_and_a_process_that_ended_unseen_count_nothing_twice() {
     let folder = tree(&[]);
     set_processes(&folder, &[(20, 1, "old", 0, [500, 0])]);

@@ -1,8 +1,9 @@
 //! What to do next: one to three commands.
 
-use super::remedy::{device_remedy, remedy};
+use super::remedy::{device_remedy, quota_remedy, remedy};
 use super::style::{Paint, Style};
 use super::wrap::{Indent, paragraph};
+use narrows_analysis::GROUP_LIMIT;
 use narrows_model::diagnosis::Relation;
 use narrows_model::inventory::PathKind;
 use narrows_model::printable::shell_word;
@@ -84,9 +85,9 @@ fn steps(summary: &Summary) -> Vec<NextStep> {
         steps.push(missing(summary));
     }
     let change = change(summary);
-    // A machine that client and server share distorts what both use, and not a device that is full.
+    // A machine that client and server share distorts what both use, and neither a device that is full nor a limit that is set.
     let (first, last) = match change {
-        Some((segment, step)) if segment.is_within(Segment::Device) => (Some(step), None),
+        Some((true, step)) => (Some(step), None),
         change => (None, change.map(|(_, step)| step)),
     };
     steps.extend(first);
@@ -108,9 +109,12 @@ fn steps(summary: &Summary) -> Vec<NextStep> {
     steps
 }
 
-/// What to change about the limit whose removal gains most, with the command that shows it; `None` where that is no part of the
-/// path.
-fn change(summary: &Summary) -> Option<(Segment, NextStep)> {
+/// What to change about the limit that a control group sets, or else about the one whose removal gains most, with the command
+/// that shows it, and whether it limits wherever client and server run; `None` where that is no part of the path.
+fn change(summary: &Summary) -> Option<(bool, NextStep)> {
+    let is_set = |entry: &Limiting| {
+        entry.scope.as_deref() == Some(GROUP_LIMIT) || quota_remedy(summary, entry).is_some()
+    };
     let gain = |entry: &&Limiting| entry.relief_gain_ratio.unwrap_or(1.0);
     let entry = summary
         .diagnosis
@@ -119,15 +123,17 @@ fn change(summary: &Summary) -> Option<(Segment, NextStep)> {
         // Of one request at a time there are as many as were asked for.
         .filter(|entry| entry.segment != Segment::WorkloadConcurrency || entry.relation == Relation::Sole)
         .filter(|entry| remedy(entry).is_some())
-        .max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
+        .max_by(|a, b| is_set(a).cmp(&is_set(b)).then(gain(a).total_cmp(&gain(b))))?;
     let load = entry.regime.split(" (").next().unwrap_or_default();
-    let words = device_remedy(summary, entry).or_else(|| remedy(entry).map(str::to_owned))?;
+    let known = device_remedy(summary, entry).or_else(|| quota_remedy(summary, entry));
+    let words = known.or_else(|| remedy(entry).map(str::to_owned))?;
     let purpose = format!("to speed up {load}: {words}; what shows it:");
     let shown = entry.evidence.iter().map(|evidence| &evidence.command).find(|command| !command.is_empty());
     // What is named from outside is seen inside.
     let at_server = (entry.segment == Segment::Server).then(|| AT_SERVER.to_owned());
     let code = || entry.codes.first().map(|code| format!("narrows explain {code}"));
-    Some((entry.segment, NextStep { purpose, command: at_server.or_else(|| shown.cloned()).or_else(code)? }))
+    let is_anywhere = entry.segment.is_within(Segment::Device) || is_set(entry);
+    Some((is_anywhere, NextStep { purpose, command: at_server.or_else(|| shown.cloned()).or_else(code)? }))
 }
 
 /// The run again with twice the time: of the whole command, or of each cut where it is a suite's, whose tests end with

@@ -6,7 +6,7 @@ use super::wording::is_foreign;
 use narrows_analysis::{CLIENT_LINK, FLUSHES, GROUP_LIMIT, OWN_CONNECTIONS};
 use narrows_model::printable::one_line;
 use narrows_model::summary::{ForeignResource, ForeignTransfer};
-use narrows_model::{Limiting, Segment, Summary};
+use narrows_model::{Limiting, Role, Segment, Summary};
 
 /// What to change about the segment of `entry`; `None` where nothing of the path is to be changed.
 pub(super) fn remedy(entry: &Limiting) -> Option<&'static str> {
@@ -30,6 +30,20 @@ pub(super) fn remedy(entry: &Limiting) -> Option<&'static str> {
 
 /// From this share on that others move of a device's bytes they are what a load there waits for.
 const OTHERS_MIN_RATIO: f64 = 0.5;
+
+/// What to change about the CPU of a role where its control group has a quota, and not the machine too few CPUs.
+pub(super) fn quota_remedy(summary: &Summary, entry: &Limiting) -> Option<String> {
+    let role = match entry.segment {
+        Segment::ClientCpu => Role::Client,
+        Segment::ServerCpu => Role::Server,
+        Segment::ProxyCpu => Role::Proxy,
+        _ => return None,
+    };
+    let mut loads = summary.cells.iter().filter(|cell| cell.limiting == Some(entry.segment));
+    // The time for which a quota stopped it is known where there is a quota.
+    let cpu = loads.find_map(|cell| cell.cpu.get(&role).filter(|cpu| cpu.throttled_s.is_some()))?;
+    Some(format!("raise the quota of the {}'s control group ({:.2} CPUs)", role.name(), cpu.capacity_cpus))
+}
 
 /// What to change about a device where it is not the device itself: programs that use it, or the limits that
 /// its control group sets.

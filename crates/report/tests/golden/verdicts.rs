@@ -53,6 +53,32 @@ fn the_first_screen_has_at_most_24_lines_of_80_columns_and_breaks_no_word_at_60(
 }
 
 #[test]
+fn of_a_cpu_with_a_quota_the_quota_is_what_to_raise() {
+    let next = |summary: &narrows_model::Summary| {
+        let text = text::results(summary, &Style { width: 300, ..Style::default() });
+        text.lines().find(|line| line.contains("to speed up")).unwrap_or_default().to_owned()
+    };
+    let mut summary = cases::device();
+    summary.diagnosis.limiting.truncate(1);
+    summary.diagnosis.limiting[0].segment = Segment::ServerCpu;
+    summary.cells[0].limiting = Some(Segment::ServerCpu);
+    assert!(next(&summary).contains("look at the server's own CPU"), "{}", next(&summary));
+    assert!(
+        next(&summary).contains("a faster CPU") || !next(&summary).contains("quota"),
+        "{}",
+        next(&summary)
+    );
+    let cpu = narrows_model::summary::RoleCpu {
+        throttled_s: Some(0.7),
+        capacity_cpus: 0.2,
+        ..summary.cells[0].cpu.values().next().unwrap().clone()
+    };
+    summary.cells[0].cpu.insert(Role::Server, cpu);
+    let quota = next(&summary);
+    assert!(quota.contains("raise the quota of the server's control group (0.20 CPUs)"), "{quota}");
+}
+
+#[test]
 fn of_a_device_that_others_use_or_a_control_group_limits_that_is_what_to_change() {
     let next = |summary: &narrows_model::Summary| {
         let text = text::results(summary, &Style { width: 300, ..Style::default() });
