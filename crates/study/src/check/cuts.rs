@@ -15,6 +15,11 @@ use std::path::PathBuf;
 /// fall on the window's ends, and be counted by the load alone or by the device alone.
 const WARM_UP_NS: Nanos = Nanos(250_000_000);
 
+/// A copy in memory reads from as much at most: more than the caches of common CPUs have.
+const COPIED_BYTES_MAX: Bytes = Bytes(64 << 20);
+/// What a check with the usual blocks and requests in flight needs of memory besides.
+const OWN_MEMORY_BYTES: Bytes = Bytes(64 << 20);
+
 /// The cells of one point.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PointCells {
@@ -47,7 +52,7 @@ impl PointPlanner<'_> {
             let cuts = self.upload_cuts(&path);
             return PointCells { cuts, skipped: Vec::new(), path, after: Vec::new() };
         }
-        let mut planned = vec![Ok(self.generator(&path)), Ok(self.memory_copy(&path))];
+        let mut planned = vec![Ok(self.generator(&path)), self.memory_copy(&path)];
         match self.route {
             CheckRoute::Local => {
                 planned.extend(self.local(point));
@@ -144,11 +149,22 @@ impl PointPlanner<'_> {
         self.alone(Cut::Generator, false, workload)
     }
 
-    /// The same for all points of a block and as many workers, however large a memory store each of them has.
-    fn memory_copy(&self, path: &Cell) -> Cell {
+    /// The same for all points of a block and as many workers, however large a memory store each of them has. A command that may
+    /// use little memory would be killed for a region beyond the caches of its CPUs.
+    fn memory_copy(&self, path: &Cell) -> Planned {
         let copy = cut::memory_copy(&path.workload);
         let workload = Workload { max_bytes_per_s: None, file_bytes: self.file_bytes, ..copy };
-        self.alone(Cut::MemoryCopy, true, workload)
+        let region = self.file_bytes.min(COPIED_BYTES_MAX);
+        let cell = self.alone(Cut::MemoryCopy, true, workload);
+        match self.request.memory_bytes {
+            Some(memory) if memory.0 < region.0.saturating_add(OWN_MEMORY_BYTES.0) => {
+                let reason = format!(
+                    "it copies from {region} of memory, and this command can use {memory} in all; give its control group more"
+                );
+                Err(SkippedCell { cell: cell.id, reason })
+            }
+            _ => Ok(cell),
+        }
     }
 
     fn local(&self, point: GridPoint) -> Vec<Planned> {

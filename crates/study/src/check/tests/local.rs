@@ -181,6 +181,20 @@ fn a_file_system_in_memory_has_no_cache_to_drop_and_no_device() {
 }
 
 #[test]
+fn a_command_that_may_use_little_memory_copies_no_region_that_fills_it() {
+    let copies = |memory: u64| {
+        let plan = plan(&CheckRequest { memory_bytes: Some(Bytes(memory * MIB)), ..roomy("/srv") });
+        let skipped = plan.skipped.iter().find(|skip| skip.cell.0.starts_with("memory-copy/"));
+        (cut(&plan, Cut::MemoryCopy).len(), skipped.map(|skip| skip.reason.clone()))
+    };
+    let (count, reason) = copies(64);
+    assert_eq!(count, 0);
+    assert!(reason.unwrap().contains("this command can use 64MiB in all"));
+    let (count, reason) = copies(256);
+    assert!(count > 0 && reason.is_none(), "{reason:?}");
+}
+
+#[test]
 fn the_file_of_a_device_is_bounded_by_time_by_free_space_and_by_memory() {
     let file_bytes = |memory: u64, free: u64| {
         let request = CheckRequest {
