@@ -18,7 +18,7 @@ pub struct CutArguments {
     /// File with the token of --server HOST:PORT
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// Measure only what the suite prints: no cuts of the path (its layers separately), and thus no verdict
+    /// Measure only what the suite prints: no cuts of the path (its layers separately). The verdict then rests on the figures of its own tests alone
     #[arg(long)]
     pub no_verdict: bool,
     /// Measuring time of each cut of the path, in seconds; without it 1 (iozone: 0.25)

@@ -26,12 +26,11 @@ pub struct Arguments {
     #[arg(short = 'd', default_value = ".", value_name = "DIR")]
     pub(super) dir: PathBuf,
     /// Size of the file in MiB (with g in GiB), bytes of a block (8192), seeks (8192) and processes that seek (5;
-    /// edition
-    /// 1.03: 3); the default is twice the memory; 0 skips the data phases
+    /// edition 1.03: 3); the default is twice the memory; 0 skips the phases of one file
     #[arg(short = 's', value_name = "MiB[:CHUNK[:SEEKS[:SEEKERS]]]", allow_hyphen_values = true)]
     pub(super) file_size: Option<String>,
     /// Files to create in multiples of 1024, maximum (0) and minimum (0) bytes of each, directories for them (0: one),
-    /// bytes of a call (8192); 0 skips the file phases
+    /// bytes of a call (8192); 0 skips the phases of many files
     #[arg(
         short = 'n',
         default_value = "16",

@@ -42,7 +42,7 @@ impl Request {
         all.extend(self.name_problem());
         if self.file_mib == Some(0) && self.files.thousands == 0 {
             let allowed = "one of them above 0";
-            let hint = "-s 0 skips the file phases and -n 0 the many files; use only one of them";
+            let hint = "-s 0 skips the phases of one file and -n 0 those of many; use only one of them";
             all.push(Problem::new("-s", "0, with -n 0: nothing to do", allowed, hint));
         }
         all
@@ -152,7 +152,7 @@ impl Request {
             let found = format!("a file of {file_mib} MiB where the memory is {memory_mib} MiB");
             let hint = format!(
                 "a smaller file is read from memory: give -s {least}; or -r 0 to measure the page cache as well, or \
-                 with -r MiB how much memory to assume; -s 0 skips the file phases"
+                 with -r MiB how much memory to assume; -s 0 skips the phases of one file"
             );
             Problem::new("-s", found, format!("twice the memory, {least} MiB, or more"), hint)
         })

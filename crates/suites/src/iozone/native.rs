@@ -16,7 +16,7 @@ const WIDE_FIGURES: ([&str; 2], usize) = (["record-rewrite", "stride-read"], 10)
 /// The heading's file and record size.
 const SIZES_HEADING: &str = "              kB  reclen";
 
-/// The output of a run of `request`.
+/// The output of a run of `request`; of one that was stopped without the last line, as the original's, which importers look for.
 pub(super) fn native(request: &Request, summary: &Summary) -> String {
     let points = points(summary);
     let mut out = heading::text(request, &summary.command);
@@ -25,7 +25,7 @@ pub(super) fn native(request: &Request, summary: &Summary) -> String {
     } else {
         out += &table(&points, request);
     }
-    out += "\niozone test complete.\n";
+    out += if summary.complete { "\niozone test complete.\n" } else { "\n" };
     if request.options().sheet && !request.is_throughput() {
         out += "Excel output is below:\n";
         out += &sheet::blocks(&points, request);
@@ -58,7 +58,8 @@ pub(super) fn table(points: &[IozonePoint], request: &Request) -> String {
             for column in columns {
                 // As the original: of a test that was not run the place is empty, of one that was left out it is nothing.
                 let figure = if is_asked(column) {
-                    let point = at(points, column, file_kb, *record_kb);
+                    // Nor is a part of a test its figure.
+                    let point = at(points, column, file_kb, *record_kb).filter(|point| !point.cut_short);
                     format_figure(point.and_then(|point| point.value(request.unit())), request.unit())
                 } else {
                     String::new()

@@ -52,7 +52,24 @@ fn summary(line: &str) -> Summary {
         inventory: &inventory,
         events: &events,
     };
-    analyse(&input)
+    Summary { complete: true, ..analyse(&input) }
+}
+
+#[test]
+fn a_run_that_was_stopped_has_no_last_line_and_no_figure_of_a_part_of_a_test() {
+    let line = "-s 4m -r 64k -i 0 -i 1";
+    let whole = ENTRY.native(&summary(line)).unwrap();
+    assert!(
+        whole.contains("\niozone test complete.\n") && whole.contains("1000000  1000000  1000000  1000000")
+    );
+    let mut stopped = summary(line);
+    stopped.complete = false;
+    let is_reread =
+        |cell: &&mut narrows_model::summary::CellSummary| cell.cut == Cut::Path && cell.id.contains("reread");
+    let last = stopped.cells.iter_mut().find(is_reread).unwrap();
+    last.per_client[0].ops -= 1;
+    let text = ENTRY.native(&stopped).unwrap();
+    assert!(!text.contains("test complete") && text.contains("1000000  1000000  1000000        0"), "{text}");
 }
 
 #[test]

@@ -108,7 +108,7 @@ pub struct Arguments {
     /// Priority on nodes started here that are client and server: their clients' work, or serving others
     #[arg(long, default_value = "equal", value_name = "ROLE")]
     pub(super) priority: ServePriority,
-    /// Measure only what the suite prints: no cuts of the path (its layers separately), and thus no verdict
+    /// Measure only what the suite prints: no cuts of the path (its layers separately). The verdict then rests on the figures of its own tests alone
     #[arg(long)]
     pub(super) no_verdict: bool,
     /// Measuring time of each cut of the path, in seconds
