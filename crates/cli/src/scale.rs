@@ -86,8 +86,8 @@ fn show(summary: &Summary, path: &Path, context: OutputContext<'_>) -> Result<()
     if input::is_stdin(path) {
         return context.console.result(&points);
     }
-    write_new(PLOT_DATA, path, &points)?;
-    context.console.result(&crate::diagnose::reading(summary, &context.style()))
+    context.console.result(&crate::diagnose::reading(summary, &context.style()))?;
+    write_new(PLOT_DATA, path, &points)
 }
 
 fn wrong(problems: &[Problem]) -> CommandFailure {

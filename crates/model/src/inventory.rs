@@ -3,9 +3,11 @@
 //! Facts only, read by `probe`; no judgement.
 
 use crate::client_host::ClientHostFacts;
-use crate::group_limits::GroupLimits;
+use crate::io_limits::{IoLimits, directions};
+use crate::quantity::{op_rate, storage_rate};
 use crate::rank::RankFacts;
-use crate::units::{Bytes, BytesPerSec, Nanos};
+use crate::units::{Bytes, BytesPerSec, Nanos, OpsPerSec};
+use crate::workload::Op;
 #[cfg(feature = "schemas")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -290,8 +292,38 @@ pub struct DeviceFacts {
     /// [`Self::group_limits`] know no more.
     pub throttle_bytes_per_s: Option<BytesPerSec>,
     /// What its control group allows.
-    #[serde(default, skip_serializing_if = "GroupLimits::is_empty")]
-    pub group_limits: GroupLimits,
+    #[serde(default, skip_serializing_if = "IoLimits::is_empty")]
+    pub group_limits: IoLimits,
+}
+
+impl DeviceFacts {
+    /// The bytes a second that the control group allows a load of `op`; `None` also in records that do not know of which
+    /// direction their limit is.
+    #[must_use]
+    pub fn limit_bytes_per_s(&self, op: Op) -> Option<BytesPerSec> {
+        let limits = self.group_limits;
+        if op.moves_towards_device() { limits.write_bytes_per_s } else { limits.read_bytes_per_s }
+    }
+
+    /// The requests a second that the control group allows a load of `op`.
+    #[must_use]
+    pub fn limit_ops_per_s(&self, op: Op) -> Option<OpsPerSec> {
+        let limits = self.group_limits;
+        if op.moves_towards_device() { limits.write_ops_per_s } else { limits.read_ops_per_s }
+    }
+
+    /// The limits of its control group for people; `None` where none is set.
+    #[must_use]
+    pub fn limits_text(&self) -> Option<String> {
+        let bytes = |op| self.limit_bytes_per_s(op).map(|limit| storage_rate(limit.0));
+        let ops = |op| self.limit_ops_per_s(op).map(|limit| op_rate(limit.0));
+        let bytes = directions(bytes(Op::Read), bytes(Op::Write));
+        let lowest = || self.throttle_bytes_per_s.map(|limit| storage_rate(limit.0));
+        let bytes = bytes.or_else(lowest);
+        let ops = directions(ops(Op::Read), ops(Op::Write));
+        let limits: Vec<String> = bytes.into_iter().chain(ops).collect();
+        (!limits.is_empty()).then(|| limits.join(" and "))
+    }
 }
 
 /// The limits of a block device's queue, as `/sys/block/NAME/queue` reports them; `None` where it does not.

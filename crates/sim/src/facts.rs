@@ -8,7 +8,7 @@ use narrows_model::inventory::{
 };
 use narrows_model::server::ServerFacts;
 use narrows_model::sim_profile::SimProfile;
-use narrows_model::{Bytes, Cell, Cut, GroupLimits, Nanos, Role};
+use narrows_model::{Bytes, Cell, Cut, IoLimits, Nanos, Role};
 
 /// Kernel name of the simulated device.
 pub(crate) const DISK: &str = "sda";
@@ -163,7 +163,7 @@ fn path(folder: &str) -> PathFacts {
             health: None,
             parents: Vec::new(),
             throttle_bytes_per_s: None,
-            group_limits: GroupLimits::default(),
+            group_limits: IoLimits::default(),
         }],
         free_bytes: None,
         size_bytes: None,

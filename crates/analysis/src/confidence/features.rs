@@ -1,6 +1,7 @@
 //! What a confidence is computed from.
 
-use crate::verdict::{Basis, GROUP_LIMIT, SegmentVerdict, Tier};
+use crate::method::group_limit;
+use crate::verdict::{Basis, SegmentVerdict, Tier};
 use crate::view::SummaryView;
 
 /// A residual no larger than this enters the law; above, the cap decides.
@@ -41,7 +42,7 @@ impl Features {
             residual_ratio: residual.map(|found| found.residual_ratio),
             conclusive: (first.basis == Basis::State && first.tier == Tier::Voids)
                 || first.tier == Tier::Offered
-                || first.scope == Some(GROUP_LIMIT),
+                || group_limit::is_certain(first),
         }
     }
 

@@ -3,8 +3,9 @@
 //! Not here: what limits then; that more in flight helps is the rule `too-little-concurrency`'s to say.
 
 use crate::case::Cases;
+use crate::method::group_limit;
 use crate::method::saturation::{ComparedHosts, grows};
-use crate::verdict::{Basis, GROUP_LIMIT, SegmentVerdict, Stance};
+use crate::verdict::{Basis, SegmentVerdict, Stance};
 use crate::view::SummaryView;
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Segment};
@@ -18,8 +19,8 @@ use narrows_model::{Cut, Segment};
 /// beyond it in a short window is what the kernel lets pass at once.
 pub(super) fn is_refuted(cases: &Cases<'_>, verdict: &SegmentVerdict) -> bool {
     let Some(view) = cases.view() else { return false };
-    let is_known = verdict.scope == Some(GROUP_LIMIT);
-    if verdict.stance != Stance::Limits || verdict.basis != Basis::Utilisation || is_known {
+    let is_certain = group_limit::is_certain(verdict);
+    if verdict.stance != Stance::Limits || verdict.basis != Basis::Utilisation || is_certain {
         return false;
     }
     let Some(cuts) = cuts(verdict.segment) else { return false };

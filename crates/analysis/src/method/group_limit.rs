@@ -1,17 +1,18 @@
 //! The limit that a control group sets for the device of a load, where the load reaches it.
 
 use super::{device, device_share, error_ratio, metric};
-use crate::facts::path_or_only;
+use crate::facts::{is_behind_daemon, path_or_only};
 use crate::summary::DEVICE_OP_COUNT;
 use crate::text;
 use crate::thresholds::FULL_RATIO;
 use crate::verdict::{Basis, GROUP_LIMIT, SegmentVerdict, Stance};
 use crate::view::SummaryView;
 use narrows_model::counters::Role;
-use narrows_model::inventory::DeviceFacts;
+use narrows_model::inventory::{DeviceFacts, PathFacts};
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
-use narrows_model::{Segment, Target};
+use narrows_model::workload::Access;
+use narrows_model::{Op, Segment, Target};
 
 /// Rates, as shares of a limit, at which it is what holds them. In a short window the kernel lets through a little more than the
 /// limit; what is beyond that a cache served, or the kernel wrote it on its own account.
@@ -20,19 +21,49 @@ const REACHED_RATIOS: std::ops::Range<f64> = FULL_RATIO..1.15;
 const COUNTER: &str = "limits of the control group (io.max, blkio.throttle.*_device)";
 const COMMAND: &str = "grep -r . --include=io.max --include='blkio.throttle.*_device' /sys/fs/cgroup";
 
-/// The verdict that a limit in bytes or in operations is what limits `cell`; `None` where none is set or reached, and of loads
-/// on several paths, each of which has limits of its own.
+/// The verdict that a limit in bytes or in operations is what limits `cell`; `None` where none is set or reached, or where it is not
+/// known to be the load's.
 pub(crate) fn reached(view: &SummaryView<'_>, cell: &CellSummary) -> Option<SegmentVerdict> {
-    let is_one_path = cell.more_targets.is_empty() && !matches!(cell.target, Target::Stripe { .. });
-    let owner = if view.server().is_some() { Role::Server } else { Role::Client };
-    let path = path_or_only(view.inventory(owner)?, &cell.target).filter(|_| is_one_path)?;
+    // Without the device's own count it is not known that the requests came so far.
+    let path =
+        path_of_requests(view, cell).filter(|_| has_one_direction(cell) && cell.bytes.device.is_some())?;
     path.devices.iter().find_map(|device| bytes_reached(cell, device).or_else(|| ops_reached(cell, device)))
+}
+
+/// Whether the cell's rate is that of blocks that are read, or of blocks that are written.
+fn has_one_direction(cell: &CellSummary) -> bool {
+    let load = &cell.requested;
+    matches!(cell.op, Op::Read | Op::Write) && load.op_mix.is_empty() && load.objects.is_none()
+}
+
+/// The path whose devices the processes of this run load themselves, in the control group that the inventory is of; `None` for
+/// what other processes serve, for several paths and for clients on several hosts, each of which have limits of their own,
+/// and for devices that share what a path moves.
+fn path_of_requests<'v>(view: &'v SummaryView<'_>, cell: &CellSummary) -> Option<&'v PathFacts> {
+    let role = match &cell.target {
+        Target::Tcp { .. } => Role::Server,
+        Target::Sim { .. } if view.server().is_some() => Role::Server,
+        Target::File { .. } | Target::Block(_) | Target::Sim { .. } => Role::Client,
+        _ => return None,
+    };
+    let is_one_path = cell.more_targets.is_empty()
+        && (role == Role::Server || view.hosts_of_clients(cell.clients).len() <= 1)
+        && !is_behind_daemon(&view.summary.hosts, cell);
+    let path = path_or_only(view.inventory(role)?, &cell.target).filter(|_| is_one_path)?;
+    path.devices.iter().all(|device| device.parents.len() <= 1).then_some(path)
+}
+
+/// What the application had of a device: of requests past the page cache. What a cache merges, reads ahead and writes back is the
+/// device's to count.
+fn of_application(cell: &CellSummary, rate: Option<f64>) -> Option<f64> {
+    (cell.requested.access == Access::Direct).then_some(rate? * device_share(cell))
 }
 
 fn bytes_reached(cell: &CellSummary, device: &DeviceFacts) -> Option<SegmentVerdict> {
     let limit = device.limit_bytes_per_s(cell.op)?.0;
-    let application = cell.rate_bytes_per_s.map(|rate| rate.0 * device_share(cell));
-    let (rate, load) = held_rate([application, device::moved_bytes_per_s(cell)], limit)?;
+    let application = of_application(cell, cell.rate_bytes_per_s.map(|rate| rate.0));
+    let at_device = device::moved_bytes_per_s(cell).filter(|_| device::has_device_alone(cell));
+    let (rate, load) = held_rate([application, at_device], limit)?;
     let text = text_of(cell, device, text::storage_rate, [rate, limit]);
     Some(verdict(Segment::DeviceBandwidth, cell, load, text))
 }
@@ -40,10 +71,19 @@ fn bytes_reached(cell: &CellSummary, device: &DeviceFacts) -> Option<SegmentVerd
 fn ops_reached(cell: &CellSummary, device: &DeviceFacts) -> Option<SegmentVerdict> {
     let limit = device.limit_ops_per_s(cell.op)?.0;
     // The kernel counts a request before it merges and after it splits: that may be either.
-    let application = cell.ops_per_s.map(|rate| rate.0 * device_share(cell));
+    let application = of_application(cell, cell.ops_per_s.map(|rate| rate.0));
     let at_device = metric(cell, DEVICE_OP_COUNT).and_then(|count| ratio(count, cell.elapsed_s.last_done));
+    let at_device = at_device.filter(|_| device::has_device_alone(cell));
     let (rate, load) = held_rate([application, at_device], limit)?;
     Some(verdict(Segment::DeviceIops, cell, load, text_of(cell, device, text::op_rate, [rate, limit])))
+}
+
+/// Whether a verdict is that a limit which is set was reached as good as wholly: no other measurement refutes that. Somewhat
+/// below the limit something else may be what holds the load.
+pub(crate) fn is_certain(verdict: &SegmentVerdict) -> bool {
+    /// Windows and clocks that are read apart differ by as much.
+    const WHOLLY_RATIO: f64 = 0.97;
+    verdict.scope == Some(GROUP_LIMIT) && verdict.load_ratio >= WHOLLY_RATIO
 }
 
 /// The first of `rates` that the limit holds, with the share of the limit that it is.
@@ -78,17 +118,18 @@ fn verdict(segment: Segment, cell: &CellSummary, load: f64, text: String) -> Seg
 mod tests {
     use super::*;
     use crate::testing::builtin;
-    use narrows_model::{BytesPerSec, GroupLimits, Op, OpsPerSec, Relation, Summary};
+    use narrows_model::{BytesPerSec, IoLimits, OpsPerSec, Relation, Summary};
+
+    const READ: &str = "path/read/1MiB/qd1/w16/c1";
 
     /// Bulk reads and writes, of which the reads reach these shares of limits in bytes and operations.
     fn limited(of_bytes: Option<f64>, of_ops: Option<f64>) -> Summary {
         let mut summary = builtin("local-ssd");
-        let read = |cell: &&CellSummary| cell.id == "path/read/1MiB/qd1/w16/c1";
-        let cell = summary.cells.iter().find(read).expect("the grid has this cell").clone();
-        let limits = GroupLimits {
+        let cell = at_load(&mut summary).clone();
+        let limits = IoLimits {
             read_bytes_per_s: of_bytes.map(|share| BytesPerSec(cell.rate_bytes_per_s.unwrap().0 / share)),
             read_ops_per_s: of_ops.map(|share| OpsPerSec(cell.ops_per_s.unwrap().0 / share)),
-            ..GroupLimits::default()
+            ..IoLimits::default()
         };
         for host in &mut summary.hosts {
             host.inventory.path.as_mut().unwrap().devices[0].group_limits = limits;
@@ -100,6 +141,20 @@ mod tests {
         }
         summary.diagnosis = crate::diagnose(&summary);
         summary
+    }
+
+    /// The same reads by twice as many workers, at this factor of their rate.
+    fn add_deeper(summary: &mut Summary, factor: f64) {
+        let mut more = at_load(summary).clone();
+        (more.id, more.refines) = ("path/read/1MiB/qd1/w32/c1".to_owned(), true);
+        (more.requested.workers, more.queue_depth, more.in_flight.configured) = (32, 32, 32);
+        more.in_flight.measured = Some(32.0);
+        for rate in [&mut more.rate_bytes_per_s.as_mut().unwrap().0, &mut more.ops_per_s.as_mut().unwrap().0]
+        {
+            *rate *= factor;
+        }
+        summary.cells.push(more);
+        summary.diagnosis = crate::diagnose(summary);
     }
 
     /// The segment, part and relation that are named for the bulk loads of `op`.
@@ -127,7 +182,7 @@ mod tests {
 
     #[test]
     fn more_than_the_limit_in_a_short_window_with_more_in_flight_does_not_refute_it() {
-        let mut summary = limited(Some(0.95), None);
+        let mut summary = limited(Some(0.98), None);
         let mut more =
             summary.cells.iter().find(|cell| cell.id == "path/read/1MiB/qd1/w16/c1").unwrap().clone();
         (more.id, more.refines) = ("path/read/1MiB/qd1/w32/c1".to_owned(), true);
@@ -145,6 +200,52 @@ mod tests {
             "{:?}",
             summary.diagnosis.limiting
         );
+    }
+
+    #[test]
+    fn what_more_in_flight_gains_below_the_limit_refutes_it() {
+        let mut summary = limited(Some(0.9), None);
+        add_deeper(&mut summary, 1.11);
+        assert_ne!(named(&summary, Op::Read), group_limit(Segment::DeviceBandwidth));
+    }
+
+    /// Whether the verdict on bulk reads at their limit is that limit's, once `change` was made.
+    fn is_named_after(change: impl Fn(&mut Summary)) -> bool {
+        let mut summary = limited(Some(1.0), Some(1.0));
+        change(&mut summary);
+        let view = SummaryView::new(&summary);
+        let cell = summary.cells.iter().find(|cell| cell.id == READ).unwrap();
+        reached(&view, cell).is_some()
+    }
+
+    fn at_load(summary: &mut Summary) -> &mut CellSummary {
+        summary.cells.iter_mut().find(|cell| cell.id == READ).unwrap()
+    }
+
+    #[test]
+    fn the_limit_of_other_processes_or_of_a_part_of_the_path_is_not_the_loads() {
+        assert!(is_named_after(|_| ()));
+        let path = |summary: &mut Summary| summary.hosts[0].inventory.path.clone().unwrap();
+        assert!(!is_named_after(|summary| {
+            let mut raid = path(summary);
+            raid.devices[0].parents = vec!["sda".to_owned(), "sdb".to_owned()];
+            summary.hosts[0].inventory.path = Some(raid);
+        }));
+        assert!(!is_named_after(|summary| at_load(summary).target = "nfs://nas/export/f".parse().unwrap()));
+        assert!(!is_named_after(|summary| {
+            let target = at_load(summary).target.clone();
+            at_load(summary).more_targets.push(target);
+        }));
+    }
+
+    #[test]
+    fn operations_that_are_no_blocks_in_one_direction_do_not_reach_a_limit() {
+        use narrows_model::workload::{ObjectSet, OpShare};
+        assert!(!is_named_after(|summary| at_load(summary).op = Op::Stat));
+        assert!(!is_named_after(|summary| at_load(summary).requested.objects = Some(ObjectSet::default())));
+        let both = [Op::Read, Op::Write].map(|op| OpShare { op, weight: 1.0 });
+        assert!(!is_named_after(|summary| at_load(summary).requested.op_mix = both.to_vec()));
+        assert!(!is_named_after(|summary| at_load(summary).bytes.device = None));
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
                  A limit in operations that the control group of the load, or of the endpoint, sets for the device is \
                  named where the load reaches it.",
     formula: "rate >= 0.9 x rate of the device alone, and a >= half of T(b) = a + b / B there, from the smallest and the \
-              largest block with as many requests in flight",
+              largest block with as many requests in flight; or 0.9 to 1.15 x the limit of the control group",
     source: "Hockney's law T = a + b / B; utilisation law, Denning and Buzen (1978)",
     example: "4 KiB reads at 498 op/s where the device alone does 500 op/s, and 499 op/s with 64 KiB",
     how_to_measure: Some(

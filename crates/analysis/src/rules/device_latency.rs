@@ -18,7 +18,8 @@ pub(super) static RULE: Rule = Rule {
     definition: "With one request in flight, the time that the device alone takes for such a request, without the \
                  time that its bytes need at its best rate, without CPU and without the commit of a write, is half of \
                  the time or more. Where no larger block or depth was faster the two times cannot be separated, and \
-                 the whole device is named.",
+                 the whole device is named. Of a load that reaches the limit of its control group nothing is reported: the \
+                 rules on the device's bandwidth and operations name that.",
     formula: "T(device alone) - block / best device rate - CPU - commit >= half of the time of one request, one in flight",
     source: "Hockney's law T = a + b / B; a is evaluated here, b / B by device-bandwidth-full",
     example: "4 KiB reads one at a time from a magnetic disk: 6.02 ms of 6.31 ms (95 %)",

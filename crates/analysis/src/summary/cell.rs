@@ -1,5 +1,6 @@
 //! One cell's figures.
 
+use super::bytes::Traffic;
 use super::mixture::Search;
 use super::{
     Machines, block_trace, bytes, clients, commit, connection, cpu, exported, flagging, foreign,
@@ -15,17 +16,20 @@ use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan, Role};
 
 /// The summary of one cell.
 pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search) -> CellSummary {
-    let mut cell = figures(data, plan, machines, search);
+    let traffic = bytes::traffic(data, machines);
+    let mut cell = figures(data, plan, machines, &traffic);
+    let response = data.response.whole();
+    let searched = search.response_if_searched(&response);
+    cell.mixtures = mixture::mixtures(data, &quality::windows(data), searched, plan.seed);
     cell.time_shares = time_shares::of_cell(&cell);
-    cell.flags = flags(data, &cell, plan, machines, &bytes::traffic(data, machines));
+    cell.flags = flags(data, &cell, plan, machines, &traffic);
     cell
 }
 
-/// Its figures, without the shares of its time and its flags, which follow from them.
-fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search) -> CellSummary {
-    let (rates, traffic) = (rates::rates(data), bytes::traffic(data, machines));
-    let (windows, response, workload) = (quality::windows(data), data.response.whole(), &data.cell.workload);
-    let ((rate, ops), steadiness) = (delivered(data, &rates, &traffic), quality::steadiness(data, &windows));
+/// Its figures, without its mixtures, the shares of its time and its flags.
+fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, traffic: &Traffic) -> CellSummary {
+    let (rates, response, windows) = (rates::rates(data), data.response.whole(), quality::windows(data));
+    let ((rate, ops), steadiness) = (delivered(data, &rates, traffic), quality::steadiness(data, &windows));
     CellSummary {
         id: data.cell.id.0.clone(),
         suite: plan.suite.as_ref().map(|suite| suite.name.clone()),
@@ -40,12 +44,12 @@ fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search
         factors: data.cell.factors.clone(),
         confirms: data.cell.confirms.clone(),
         refines: data.cell.refines,
-        op: workload.op,
-        block_bytes: workload.block_bytes,
-        file_bytes: data.file_bytes.unwrap_or(workload.file_bytes),
-        queue_depth: u64::from(workload.workers) * u64::from(workload.queue_depth),
-        clients: workload.clients,
-        requested: workload.clone(),
+        op: data.cell.workload.op,
+        block_bytes: data.cell.workload.block_bytes,
+        file_bytes: data.file_bytes.unwrap_or(data.cell.workload.file_bytes),
+        queue_depth: u64::from(data.cell.workload.workers) * u64::from(data.cell.workload.queue_depth),
+        clients: data.cell.workload.clients,
+        requested: data.cell.workload.clone(),
         effective: data.effective.clone(),
         elapsed_s: rates.elapsed,
         rate_bytes_per_s: rate,
@@ -54,7 +58,7 @@ fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search
         warm_up: quality::warm_up(&windows),
         steady: steadiness.as_ref().map(quality::is_steady),
         steadiness,
-        mixtures: mixture::mixtures(data, &windows, search.response_if_searched(&response), plan.seed),
+        mixtures: Vec::new(),
         repeat: repeat::outcome(data),
         offered_ops_per_s: load::offered(data),
         open_loop: load::open_loop(data, &rates),
@@ -86,7 +90,7 @@ fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search
         bytes: traffic.triangle,
         rtt_min_ns: connection::round_trip(data),
         retransmit_count: retransmit_count(data),
-        device_busy_ratio: device_busy_ratio(data, machines, &traffic),
+        device_busy_ratio: device_busy_ratio(data, machines, traffic),
         block_trace: block_trace::of_cell(data),
         cache_served_ratio: traffic.cache_served_ratio,
         flags: Vec::new(),

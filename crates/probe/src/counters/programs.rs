@@ -136,7 +136,9 @@ impl Programs {
     }
 
     /// What processes that ended since the reading before had used by then, by their nearest ancestor that had not ended: a
-    /// shell that waits for a program which waits for another is charged with both at once.
+    /// shell that waits for a program which waits for another is charged with all that both used, and this is what of it was
+    /// counted already. Of an orphan, with which the first process of the machine is charged instead, that process counts it
+    /// again, and the shell as much less.
     fn ended(&self, now: &BTreeMap<u64, Program>) -> BTreeMap<u64, u64> {
         let mut ended = BTreeMap::new();
         for (_, program) in self.latest.iter().filter(|(pid, _)| !now.contains_key(pid)) {

@@ -1,6 +1,6 @@
 //! The facts of one block device, from its folder in `/sys`.
 
-use narrows_model::GroupLimits;
+use narrows_model::IoLimits;
 use narrows_model::inventory::{DeviceFacts, DeviceKind};
 use narrows_model::units::{Bytes, saturate_u32};
 
@@ -54,7 +54,7 @@ pub(super) fn read(root: &Root, entry: &str, hypervisor: bool, unknown: &mut Unk
         health: None,
         parents: Vec::new(),
         throttle_bytes_per_s: None,
-        group_limits: GroupLimits::default(),
+        group_limits: IoLimits::default(),
     }
 }
 

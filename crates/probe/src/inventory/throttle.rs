@@ -1,6 +1,6 @@
 //! Limits in bytes and operations per second that control groups set on this process's block devices.
 
-use narrows_model::GroupLimits;
+use narrows_model::IoLimits;
 use narrows_model::units::{BytesPerSec, OpsPerSec};
 
 use crate::cgroup::{self, ControlGroup};
@@ -26,12 +26,12 @@ impl Throttles {
     }
 
     /// The lowest limits on the device `major:minor`.
-    pub(super) fn of_device(&self, device: &str) -> GroupLimits {
+    pub(super) fn of_device(&self, device: &str) -> IoLimits {
         let lowest = |kind: ThrottleKind| {
             let limits = self.0.iter().filter(|rule| rule.device == device && rule.kind == kind);
             limits.map(|rule| rule.limit_per_s).min().map(|limit| limit as f64)
         };
-        GroupLimits {
+        IoLimits {
             read_bytes_per_s: lowest(ThrottleKind::ReadBytes).map(BytesPerSec),
             write_bytes_per_s: lowest(ThrottleKind::WriteBytes).map(BytesPerSec),
             read_ops_per_s: lowest(ThrottleKind::ReadOps).map(OpsPerSec),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::support::{device, full, lists, names, path};
-use narrows_model::GroupLimits;
+use narrows_model::IoLimits;
 use narrows_model::inventory::{DeviceKind, PathKind};
 use narrows_model::units::{Bytes, BytesPerSec, OpsPerSec};
 use narrows_probe::{ProbeErrorKind, inventory};
@@ -73,14 +73,14 @@ fn the_raid_stands_on_four_partitions_of_four_rotating_disks() {
 #[test]
 fn of_the_limits_of_a_group_and_its_ancestor_the_tighter_counts() {
     let facts = path("md-server", "/srv/data");
-    let limits = GroupLimits {
+    let limits = IoLimits {
         read_bytes_per_s: Some(BytesPerSec(209_715_200.0)),
         write_bytes_per_s: Some(BytesPerSec(104_857_600.0)),
-        ..GroupLimits::default()
+        ..IoLimits::default()
     };
     let first = device(&facts, "sda");
     assert_eq!((first.group_limits, first.throttle_bytes_per_s), (limits, limits.write_bytes_per_s));
-    let limits = GroupLimits { read_ops_per_s: Some(OpsPerSec(100.0)), ..GroupLimits::default() };
+    let limits = IoLimits { read_ops_per_s: Some(OpsPerSec(100.0)), ..IoLimits::default() };
     let second = device(&facts, "sdb");
     assert_eq!((second.group_limits, second.throttle_bytes_per_s), (limits, None));
 }
@@ -183,11 +183,11 @@ fn in_version_1_the_limit_of_the_own_group_counts_and_an_ancestors_does_not() {
     let facts = path("firecracker", "/app");
     let disk = device(&facts, "vda");
     assert_eq!(disk.kind, DeviceKind::Virtual);
-    let limits = GroupLimits {
+    let limits = IoLimits {
         read_bytes_per_s: Some(BytesPerSec(20_971_520.0)),
         write_bytes_per_s: Some(BytesPerSec(10_485_760.0)),
         write_ops_per_s: Some(OpsPerSec(250.0)),
-        ..GroupLimits::default()
+        ..IoLimits::default()
     };
     assert_eq!((disk.group_limits, disk.throttle_bytes_per_s), (limits, Some(BytesPerSec(10_485_760.0))));
 }

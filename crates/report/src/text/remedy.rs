@@ -5,7 +5,7 @@
 use super::wording::is_foreign;
 use narrows_analysis::{CLIENT_LINK, FLUSHES, GROUP_LIMIT, OWN_CONNECTIONS};
 use narrows_model::printable::one_line;
-use narrows_model::summary::{ForeignResource, ForeignTransfer};
+use narrows_model::summary::{CellSummary, ForeignResource, ForeignTransfer};
 use narrows_model::{Limiting, Role, Segment, Summary};
 
 /// What to change about the segment of `entry`; `None` where nothing of the path is to be changed.
@@ -31,6 +31,9 @@ pub(super) fn remedy(entry: &Limiting) -> Option<&'static str> {
 /// From this share on that others move of a device's bytes they are what a load there waits for.
 const OTHERS_MIN_RATIO: f64 = 0.5;
 
+/// A quota that stopped a role for less of the time is not what it waits for.
+const STOPPED_MIN_RATIO: f64 = 0.1;
+
 /// What to change about the CPU of a role where its control group has a quota, and not the machine too few CPUs.
 pub(super) fn quota_remedy(summary: &Summary, entry: &Limiting) -> Option<String> {
     let role = match entry.segment {
@@ -40,8 +43,11 @@ pub(super) fn quota_remedy(summary: &Summary, entry: &Limiting) -> Option<String
         _ => return None,
     };
     let mut loads = summary.cells.iter().filter(|cell| cell.limiting == Some(entry.segment));
-    // The time for which a quota stopped it is known where there is a quota.
-    let cpu = loads.find_map(|cell| cell.cpu.get(&role).filter(|cpu| cpu.throttled_s.is_some()))?;
+    let is_held = |cell: &&CellSummary| {
+        let stopped_s = cell.cpu.get(&role).and_then(|cpu| cpu.throttled_s);
+        stopped_s.is_some_and(|stopped_s| stopped_s >= cell.elapsed_s.last_done * STOPPED_MIN_RATIO)
+    };
+    let cpu = loads.find(is_held)?.cpu.get(&role)?;
     Some(format!("raise the quota of the {}'s control group ({:.2} CPUs)", role.name(), cpu.capacity_cpus))
 }
 
@@ -73,7 +79,9 @@ pub(super) fn device_remedy(summary: &Summary, entry: &Limiting) -> Option<Strin
 
 /// The name of the device for which a control group sets limits.
 fn limited_device(summary: &Summary) -> String {
-    let inventories = summary.hosts.iter().map(|host| &host.inventory);
+    // Where there is an endpoint, its process loads the device.
+    let of_role = |role| summary.hosts.iter().filter(move |host| host.roles.contains(&role));
+    let inventories = of_role(Role::Server).chain(of_role(Role::Client)).map(|host| &host.inventory);
     let paths = inventories.flat_map(|inventory| inventory.path.iter().chain(&inventory.more_paths));
     let limited = paths.flat_map(|path| &path.devices).find(|device| device.limits_text().is_some());
     limited.map_or_else(|| "the device".to_owned(), |device| one_line(&device.name).into_owned())

@@ -68,12 +68,15 @@ fn of_a_cpu_with_a_quota_the_quota_is_what_to_raise() {
         "{}",
         next(&summary)
     );
-    let cpu = narrows_model::summary::RoleCpu {
-        throttled_s: Some(0.7),
-        capacity_cpus: 0.2,
-        ..summary.cells[0].cpu.values().next().unwrap().clone()
-    };
-    summary.cells[0].cpu.insert(Role::Server, cpu);
+    for throttled_s in [0.0, 1e3] {
+        let cpu = narrows_model::summary::RoleCpu {
+            throttled_s: Some(throttled_s),
+            capacity_cpus: 0.2,
+            ..summary.cells[0].cpu.values().next().unwrap().clone()
+        };
+        summary.cells[0].cpu.insert(Role::Server, cpu);
+        assert_eq!(next(&summary).contains("quota"), throttled_s > 0.0, "{}", next(&summary));
+    }
     let quota = next(&summary);
     assert!(quota.contains("raise the quota of the server's control group (0.20 CPUs)"), "{quota}");
 }
@@ -112,10 +115,14 @@ fn of_a_device_that_others_use_or_a_control_group_limits_that_is_what_to_change(
     // limits of its own.
     summary.hosts[0].inventory.path = Some(path_facts(false));
     let limits = &mut summary.diagnosis.limiting;
-    limits.iter_mut().for_each(|entry| entry.scope = Some(narrows_analysis::GROUP_LIMIT.to_owned()));
+    for entry in limits.iter_mut() {
+        entry.scope = Some(narrows_analysis::GROUP_LIMIT.to_owned());
+    }
     let group = next(&summary);
     assert!(group.contains("raise the limit that the control group sets for sda"), "{group}");
-    summary.diagnosis.limiting.iter_mut().for_each(|entry| entry.scope = None);
+    for entry in &mut summary.diagnosis.limiting {
+        entry.scope = None;
+    }
     summary.cells[path].foreign_transfers[0].programs.clear();
     assert!(next(&summary).contains("a faster device"), "nobody is known to use it: {}", next(&summary));
 }

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 
 /// Long enough for connections, windows and caches to settle in the usual case; the analysis cuts what is left. Not a multiple
 /// of 100 ms, in which the kernel accounts for limits of CPUs and devices from the first use on: what it lets pass at once would
-/// fall on the window's ends, and be counted by the load alone or by the device alone.
+/// fall on the beginning of the window, and on its end where that lasts tenths of a second, and be counted by the load
+/// alone or by the device alone.
 const WARM_UP_NS: Nanos = Nanos(250_000_000);
 
 /// A copy in memory reads from as much at most: more than the caches of common CPUs have.

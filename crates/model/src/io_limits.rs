@@ -1,8 +1,5 @@
 //! What a control group allows its processes of a block device.
 
-use crate::Op;
-use crate::inventory::DeviceFacts;
-use crate::quantity::{op_rate, storage_rate};
 use crate::units::{BytesPerSec, OpsPerSec};
 #[cfg(feature = "schemas")]
 use schemars::JsonSchema;
@@ -15,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// (`blkio.throttle.*`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(JsonSchema))]
-pub struct GroupLimits {
+pub struct IoLimits {
     /// Bytes read each second.
     pub read_bytes_per_s: Option<BytesPerSec>,
     /// Bytes written each second.
@@ -26,7 +23,7 @@ pub struct GroupLimits {
     pub write_ops_per_s: Option<OpsPerSec>,
 }
 
-impl GroupLimits {
+impl IoLimits {
     /// Whether it limits nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -41,38 +38,8 @@ impl GroupLimits {
     }
 }
 
-impl DeviceFacts {
-    /// The bytes a second that the control group allows a load of `op`.
-    #[must_use]
-    pub fn limit_bytes_per_s(&self, op: Op) -> Option<BytesPerSec> {
-        match self.group_limits {
-            limits if limits.is_empty() => self.throttle_bytes_per_s,
-            limits if op.moves_towards_device() => limits.write_bytes_per_s,
-            limits => limits.read_bytes_per_s,
-        }
-    }
-
-    /// The requests a second that the control group allows a load of `op`.
-    #[must_use]
-    pub fn limit_ops_per_s(&self, op: Op) -> Option<OpsPerSec> {
-        let limits = self.group_limits;
-        if op.moves_towards_device() { limits.write_ops_per_s } else { limits.read_ops_per_s }
-    }
-
-    /// The limits of its control group for people; `None` where none is set.
-    #[must_use]
-    pub fn limits_text(&self) -> Option<String> {
-        let bytes = |op| self.limit_bytes_per_s(op).map(|limit| storage_rate(limit.0));
-        let ops = |op| self.limit_ops_per_s(op).map(|limit| op_rate(limit.0));
-        let bytes = directions(bytes(Op::Read), bytes(Op::Write));
-        let ops = directions(ops(Op::Read), ops(Op::Write));
-        let limits: Vec<String> = bytes.into_iter().chain(ops).collect();
-        (!limits.is_empty()).then(|| limits.join(" and "))
-    }
-}
-
 /// A limit of reading and one of writing, said once where they are the same.
-fn directions(read: Option<String>, write: Option<String>) -> Option<String> {
+pub(crate) fn directions(read: Option<String>, write: Option<String>) -> Option<String> {
     match (read, write) {
         (Some(read), Some(write)) if read == write => Some(read),
         (Some(read), Some(write)) => Some(format!("{read} read, {write} written")),
