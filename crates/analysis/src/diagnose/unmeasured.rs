@@ -47,6 +47,9 @@ fn why(view: &SummaryView<'_>, segment: Segment, open: bool) -> String {
                 under foreign-load"
             .to_owned();
     }
+    if segment == Segment::HostCpu && view.server().is_none() {
+        return "no server of the path is known to share this machine's CPUs; see client.cpu".to_owned();
+    }
     if segment == Segment::HostCpu && !view.sharing.one_station() {
         return "client and server do not use the same CPUs".to_owned();
     }

@@ -167,7 +167,9 @@ fn response(regime: &Regime<'_>) -> String {
     let mean = cell.latency_ns.mean.or(cell.latency_ns.p50.map(|ns| ns as f64));
     let mean = mean.filter(|_| cell.in_flight.configured == 1).map(|ns| format!("{} each", in_seconds(ns)));
     let p99 = cell.latency_ns.p99.filter(|_| counts_operations(regime));
-    let p99 = p99.map(|ns| format!("p99 {}", in_seconds(ns as f64)));
+    // Requests that were given up took at least so long.
+    let sign = |ns: u64| if cell.is_at_least(ns) { ">= " } else { "" };
+    let p99 = p99.map(|ns| format!("p99 {}{}", sign(ns), in_seconds(ns as f64)));
     match [mean, p99].into_iter().flatten().collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => none,
         times => format!(" ({times})"),

@@ -53,6 +53,25 @@ fn the_first_screen_has_at_most_24_lines_of_80_columns_and_breaks_no_word_at_60(
 }
 
 #[test]
+fn a_p99_of_requests_that_were_given_up_is_at_least_what_they_took() {
+    let mut summary = cases::latency();
+    let one = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let headline = |summary: &narrows_model::Summary| one(text::results(summary, &Style::default()));
+    assert!(headline(&summary).contains("(10.3 ms each, p99 12.8 ms)"), "{}", headline(&summary));
+    for cell in &mut summary.cells {
+        cell.open_loop = Some(narrows_model::summary::OpenLoopSummary {
+            scheduled_count: 1000,
+            unstarted_count: 20,
+            held_up_count: 0,
+            censored_count: 20,
+            censored_from_ns: Some(12_000_000),
+            achieved_ratio: Some(0.98),
+        });
+    }
+    assert!(headline(&summary).contains("(10.3 ms each, p99 >= 12.8 ms)"), "{}", headline(&summary));
+}
+
+#[test]
 fn of_a_cpu_with_a_quota_the_quota_is_what_to_raise() {
     let next = |summary: &narrows_model::Summary| {
         let text = text::results(summary, &Style { width: 300, ..Style::default() });
