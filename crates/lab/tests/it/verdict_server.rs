@@ -49,10 +49,14 @@ fn a_device_limited_to_20_mib_a_second_limits_the_bulk_traffic_of_a_disk_store()
         let limit = Some(LIMIT_BYTES_PER_S);
         let limits =
             BlkioThrottle { read_bytes_per_s: limit, write_bytes_per_s: limit, ..BlkioThrottle::default() };
-        // A throttle lets a burst pass at once, which a window of 0.6 s takes for a tenth of the rate.
-        let words = "--seconds 18 --cell-seconds 1.2 --block 256KiB --depth 8";
+        // A throttle lets a burst pass at once, which a window of 0.6 s takes for a tenth of the rate. The limit that the group
+        // sets is known, and the device is not measured alone for the verdict.
+        let words = "--whole-plan --seconds 18 --cell-seconds 1.2 --block 256KiB --depth 8";
         let checked = check_throttled(&lab, "throttled", &limits, words);
         checked.assert_limiting("bulk", Segment::DeviceBandwidth);
+        for entry in checked.limiting("bulk") {
+            assert_eq!(entry.scope.as_deref(), Some("the limit of its control group"), "{entry:?}");
+        }
         checked.assert_none_limit(&[
             Segment::NetworkBandwidth,
             Segment::NetworkLatency,
