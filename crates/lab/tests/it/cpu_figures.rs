@@ -1,7 +1,7 @@
 //! CPU as narrows counts it, beside `vmstat 2` and `pidstat 2` in the same time: of the machine, and of narrows' own processes.
 //!
-//! narrows reads its counters at the start and the end of each trial, and the two others report each 2 s: their samples within a
-//! trial are compared with it. Of the two at its ends only a part is in it, so that single trials differ where others use the machine.
+//! narrows reads its counters at the start and the end of each trial, and the two others report each 2 s: those of their samples
+//! that are wholly within a trial are compared with it. What narrows does between two trials, which takes more, is in the others.
 
 use std::fs;
 use std::path::Path;
@@ -145,20 +145,16 @@ fn processes(before: &Value, after: &Value) -> CpuReading {
     }
 }
 
-/// Each trial beside the mean of the samples that are in it, each with the part of it that is.
+/// Each trial beside the mean of the samples that are wholly in it.
 fn compared(trials: &[CpuReading], samples: &[CpuReading]) -> Vec<ComparedTrial> {
     let of_trial = |trial: &CpuReading| {
-        let (mut whole_s, mut sum) = (0.0, 0.0);
-        for sample in samples {
-            let inside_s = sample.until_s.min(trial.until_s) - sample.from_s.max(trial.from_s);
-            if inside_s > 0.0 {
-                whole_s += inside_s;
-                sum += inside_s * sample.points;
-            }
-        }
+        let is_within =
+            |sample: &&CpuReading| sample.from_s >= trial.from_s && sample.until_s <= trial.until_s;
+        let within: Vec<f64> = samples.iter().filter(is_within).map(|sample| sample.points).collect();
         let span_s = trial.until_s - trial.from_s;
-        assert!(whole_s > 0.8 * span_s, "{whole_s} s of samples in {trial:?}");
-        ComparedTrial { ours: trial.points, theirs: sum / whole_s }
+        let sampled_s = within.len() as f64 * SAMPLE_S;
+        assert!(sampled_s > 0.6 * span_s, "{sampled_s} s of samples in {trial:?}");
+        ComparedTrial { ours: trial.points, theirs: mean(&within) }
     };
     trials.iter().map(of_trial).collect()
 }
