@@ -4,7 +4,7 @@
 use crate::facts::{is_in_memory, reads};
 use narrows_model::plan::SkippedCell;
 use narrows_model::summary::CellSummary;
-use narrows_model::workload::{Acknowledgement, Order, SyncPolicy};
+use narrows_model::workload::{Acknowledgement, ObjectKind, Order, StdioCalls, SyncPolicy};
 use narrows_model::{Cut, Op};
 
 /// A kind of load.
@@ -85,22 +85,28 @@ impl Regime<'_> {
     }
 }
 
-/// What is done to whole files, in words: `making files (16 at a time)`.
+/// What is done to whole files or to folders, in words: `making files (16 at a time)`.
 fn of_files(cell: &CellSummary) -> String {
+    let objects = if is_of_folders(cell) { "folders" } else { "files" };
     let does = match cell.op {
-        _ if transacts(cell) => "transactions on files",
-        Op::Put => "making files",
-        Op::Get => "reading files",
-        Op::Append => "appending to files",
-        Op::Stat => "stat of files",
-        Op::Delete => "deleting files",
-        Op::Rename => "renaming files",
-        _ => "operations on files",
+        _ if transacts(cell) => "transactions on",
+        Op::Put => "making",
+        Op::Get => "reading",
+        Op::Append => "appending to",
+        Op::Stat => "stat of",
+        Op::Delete => "deleting",
+        Op::Rename => "renaming",
+        _ => "operations on",
     };
+    let does = format!("{does} {objects}");
     match cell.in_flight.configured {
         0 | 1 => format!("{does} (one at a time)"),
         many => format!("{does} ({many} at a time)"),
     }
+}
+
+fn is_of_folders(cell: &CellSummary) -> bool {
+    cell.requested.objects.is_some_and(|set| set.kind == ObjectKind::Folder)
 }
 
 fn transacts(cell: &CellSummary) -> bool {
@@ -130,15 +136,18 @@ pub(super) fn regimes<'a>(cells: &'a [CellSummary], failed: &[SkippedCell]) -> V
     let has_cuts = cells.iter().any(is_cut);
     let bulk = |read: bool| {
         let large = direction(read).filter(|cell| !is_small(cell));
-        large.max_by_key(|cell| (cell.block_bytes, compared(cell), parallel(cell)))
+        large.max_by_key(|cell| (cell.block_bytes, is_plain(cell), compared(cell), parallel(cell)))
     };
     let single = |read: bool| {
-        direction(read).filter(|cell| cell.in_flight.configured == 1).min_by_key(|cell| cell.block_bytes)
+        let single = direction(read).filter(|cell| cell.in_flight.configured == 1);
+        single.min_by_key(|cell| (cell.block_bytes, !is_plain(cell)))
     };
     let small = |read: bool| {
         let many = direction(read).filter(|cell| cell.in_flight.configured > 1 && cell.is_small_block());
         let loads = many.filter(|cell| compared(cell) || (!has_cuts && is_small(cell)));
-        loads.max_by_key(|cell| (std::cmp::Reverse(cell.block_bytes), compared(cell), parallel(cell)))
+        loads.max_by_key(|cell| {
+            (std::cmp::Reverse(cell.block_bytes), is_plain(cell), compared(cell), parallel(cell))
+        })
     };
     let several = |read: bool| {
         let all = together.iter().copied().filter(move |cell| reads(cell.op) == read);
@@ -163,13 +172,16 @@ pub(super) fn regimes<'a>(cells: &'a [CellSummary], failed: &[SkippedCell]) -> V
     found
 }
 
-/// The first cell of each operation on files with the most at a time.
+/// The first cell of each operation with the most at a time: of an operation on files before the same on folders, which a suite
+/// may do as well.
 fn each_once<'a>(files: &[&'a CellSummary]) -> impl Iterator<Item = &'a CellSummary> {
     let does = |cell: &CellSummary| (cell.op, transacts(cell));
     let stands = move |index: usize, cell: &CellSummary| {
         !files.iter().enumerate().any(|(place, other)| {
-            let (most, own) = (other.in_flight.configured, cell.in_flight.configured);
-            does(other) == does(cell) && (most > own || (most == own && place < index))
+            let order = |one: &CellSummary, place: usize| {
+                (!is_of_folders(one), one.in_flight.configured, std::cmp::Reverse(place))
+            };
+            does(other) == does(cell) && order(other, place) > order(cell, index)
         })
     };
     let found: Vec<&CellSummary> = files
@@ -180,6 +192,11 @@ fn each_once<'a>(files: &[&'a CellSummary]) -> impl Iterator<Item = &'a CellSumm
         .map(|(_, cell)| cell)
         .collect();
     found.into_iter()
+}
+
+/// Whether each call moves a block and no other follows it: suites also move a byte a call, and write back what they read.
+fn is_plain(cell: &CellSummary) -> bool {
+    cell.requested.stdio.calls == StdioCalls::Block && cell.requested.write_back_every.is_none()
 }
 
 /// The order of cells by what they have in flight; of as many those of fewer processes are the plainer.
@@ -279,6 +296,47 @@ mod tests {
         assert!(left.iter().all(|regime| regime.cell.id != first));
         let every: Vec<SkippedCell> = given.cells.iter().map(|cell| failed(&cell.id)).collect();
         assert!(regimes(&given.cells, &every).is_empty());
+    }
+
+    #[test]
+    fn an_operation_on_files_represents_it_before_the_same_on_folders() {
+        let given = builtin("local-ssd");
+        let template = given.cells.iter().find(|cell| cell.id == "path/read/4KiB/qd1/c1").unwrap();
+        let at = |kind: ObjectKind, workers: u64| {
+            let mut cell = template.clone();
+            (cell.id, cell.op) = (format!("delete/{kind:?}/{workers}"), Op::Delete);
+            cell.requested.objects = Some(ObjectSet { kind, ..ObjectSet::default() });
+            cell.in_flight.configured = workers;
+            cell
+        };
+        let names = |cells: &[CellSummary]| -> Vec<String> {
+            regimes(cells, &[])
+                .iter()
+                .map(|regime| format!("{}: {}", regime.cell.id, regime.name()))
+                .collect()
+        };
+        let both = [at(ObjectKind::Folder, 8), at(ObjectKind::File, 4)];
+        assert_eq!(names(&both), ["delete/File/4: deleting files (4 at a time)"]);
+        assert_eq!(names(&both[..1]), ["delete/Folder/8: deleting folders (8 at a time)"]);
+    }
+
+    #[test]
+    fn blocks_represent_a_load_before_bytes_of_a_call_and_reads_that_are_written_back() {
+        let given = builtin("local-ssd");
+        let template = given.cells.iter().find(|cell| cell.id == "path/read/4KiB/qd1/c1").unwrap();
+        let with = |id: &str, change: fn(&mut narrows_model::Workload)| {
+            let mut cell = template.clone();
+            cell.id = id.to_owned();
+            change(&mut cell.requested);
+            cell
+        };
+        let plain = with("plain", |_| ());
+        let bytes = with("bytes", |load| load.stdio.calls = StdioCalls::Character);
+        let back = with("back", |load| load.write_back_every = Some(1));
+        for cells in [vec![back.clone(), plain.clone(), bytes.clone()], vec![bytes, back, plain]] {
+            let all = regimes(&cells, &[]);
+            assert_eq!(all.iter().map(|one| one.cell.id.as_str()).collect::<Vec<_>>(), ["plain"]);
+        }
     }
 
     #[test]
