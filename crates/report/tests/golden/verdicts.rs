@@ -71,12 +71,14 @@ fn a_p99_of_requests_that_were_given_up_is_at_least_what_they_took() {
     assert!(headline(&summary).contains("(10.3 ms each, p99 >= 12.8 ms)"), "{}", headline(&summary));
 }
 
+/// What is advised to speed the path up.
+fn next(summary: &narrows_model::Summary) -> String {
+    let text = text::results(summary, &Style { width: 300, ..Style::default() });
+    text.lines().find(|line| line.contains("to speed up")).unwrap_or_default().to_owned()
+}
+
 #[test]
 fn of_a_cpu_with_a_quota_the_quota_is_what_to_raise() {
-    let next = |summary: &narrows_model::Summary| {
-        let text = text::results(summary, &Style { width: 300, ..Style::default() });
-        text.lines().find(|line| line.contains("to speed up")).unwrap_or_default().to_owned()
-    };
     let mut summary = cases::device();
     summary.diagnosis.limiting.truncate(1);
     summary.diagnosis.limiting[0].segment = Segment::ServerCpu;
@@ -102,10 +104,6 @@ fn of_a_cpu_with_a_quota_the_quota_is_what_to_raise() {
 
 #[test]
 fn of_a_device_that_others_use_or_a_control_group_limits_that_is_what_to_change() {
-    let next = |summary: &narrows_model::Summary| {
-        let text = text::results(summary, &Style { width: 300, ..Style::default() });
-        text.lines().find(|line| line.contains("to speed up")).unwrap_or_default().to_owned()
-    };
     let mut summary = cases::device();
     assert!(next(&summary).contains("a faster device"), "{}", next(&summary));
     let rsync = ForeignTransferProgram {
