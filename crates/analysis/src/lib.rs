@@ -65,8 +65,8 @@ pub use refine::{Suspect, refinement};
 pub use scaling::scalings;
 pub use summary::{Summarizer, summarize};
 pub use thresholds::{
-    BUSY_RATIO, FALL_RATIO, NO_EFFECT_RATIO, OVERLAP_RATIO, SHORT_RUN_S, SIZES_MIN, UNEQUAL_RATIO,
-    UNEXPLAINED_RATIO,
+    BUSY_RATIO, FALL_RATIO, NO_EFFECT_RATIO, OVERLAP_RATIO, SHORT_RUN_S, SIZES_MIN, THROTTLED_RATIO,
+    UNEQUAL_RATIO, UNEXPLAINED_RATIO,
 };
 pub use verdict::{FLUSHES, GROUP_LIMIT, OWN_CONNECTIONS};
 

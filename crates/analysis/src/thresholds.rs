@@ -32,7 +32,7 @@ pub(crate) const CPU_FREE_RATIO: f64 = 0.9;
 /// also has its start and its end.
 pub const BUSY_RATIO: f64 = 0.8;
 /// A role that its quota throttled for this share of the time, and that uses most of its CPU, has none to spare.
-pub(crate) const THROTTLED_RATIO: f64 = 0.10;
+pub const THROTTLED_RATIO: f64 = 0.10;
 
 /// From this share of a time, or of bytes, a part dominates the whole.
 pub(crate) const DOMINANT_RATIO: f64 = 0.5;

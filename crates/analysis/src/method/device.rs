@@ -1,8 +1,9 @@
 //! The device alone: its ceiling, what it runs out of, its best rate.
 
-use super::{device_ratio, device_share};
+use super::{device_ratio, device_share, metric};
 use crate::facts::offered_load::is_delivered;
 use crate::facts::{reads, time_per_op_s};
+use crate::summary::DEVICE_OP_COUNT;
 use crate::thresholds::{DOMINANT_RATIO, FULL_RATIO, GAIN_RATIO};
 use crate::view::{CutCeiling, SummaryView};
 use narrows_model::Cut;
@@ -100,6 +101,11 @@ pub(crate) fn same_load<'v>(
 /// Whether nobody else used the device under a load.
 pub(crate) fn has_device_alone(cell: &CellSummary) -> bool {
     cell.foreign_transfers.iter().all(|transfer| transfer.resource != ForeignResource::Disk)
+}
+
+/// Operations a second that the device itself counted under a load.
+pub(crate) fn ops_per_s(cell: &CellSummary) -> Option<f64> {
+    ratio(metric(cell, DEVICE_OP_COUNT)?, cell.elapsed_s.last_done)
 }
 
 /// Bytes a second that the device moved under a load: what was read ahead or written besides counts, unless others used it too.

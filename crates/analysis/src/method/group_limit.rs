@@ -1,8 +1,7 @@
 //! The limit that a control group sets for the device of a load, where the load reaches it.
 
-use super::{device, device_share, error_ratio, metric};
+use super::{device, device_share, error_ratio};
 use crate::facts::{is_behind_daemon, path_or_only};
-use crate::summary::DEVICE_OP_COUNT;
 use crate::text;
 use crate::thresholds::FULL_RATIO;
 use crate::verdict::{Basis, GROUP_LIMIT, SegmentVerdict, Stance};
@@ -72,8 +71,7 @@ fn ops_reached(cell: &CellSummary, device: &DeviceFacts) -> Option<SegmentVerdic
     let limit = device.limit_ops_per_s(cell.op)?.0;
     // The kernel counts a request before it merges and after it splits: that may be either.
     let application = of_application(cell, cell.ops_per_s.map(|rate| rate.0));
-    let at_device = metric(cell, DEVICE_OP_COUNT).and_then(|count| ratio(count, cell.elapsed_s.last_done));
-    let at_device = at_device.filter(|_| device::has_device_alone(cell));
+    let at_device = device::ops_per_s(cell).filter(|_| device::has_device_alone(cell));
     let (rate, load) = held_rate([application, at_device], limit)?;
     Some(verdict(Segment::DeviceIops, cell, load, text_of(cell, device, text::op_rate, [rate, limit])))
 }

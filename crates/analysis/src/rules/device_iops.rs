@@ -4,7 +4,6 @@ use super::{Basis, Rule, SegmentVerdict, Stance};
 use crate::case::Cases;
 use crate::method::device::{self, Bound};
 use crate::method::{self, EvidenceSource, commit, group_limit};
-use crate::summary::DEVICE_OP_COUNT;
 use crate::text;
 use crate::thresholds::{BEYOND_RATIO, DOMINANT_RATIO, FULL_RATIO};
 use crate::view::{CutCeiling, SummaryView};
@@ -87,8 +86,7 @@ fn merged(
     bound: Bound,
     shown: EvidenceSource<'_>,
 ) -> Option<SegmentVerdict> {
-    let ops = |cell: &CellSummary| ratio(method::metric(cell, DEVICE_OP_COUNT)?, cell.elapsed_s.last_done);
-    let (rate, most) = (ops(cell)?, ops(ceiling.cell)?);
+    let (rate, most) = (device::ops_per_s(cell)?, device::ops_per_s(ceiling.cell)?);
     let load = ratio(rate, most).filter(|load| *load <= BEYOND_RATIO)?;
     let stance = match bound {
         _ if load < FULL_RATIO => Stance::Clears,

@@ -2,6 +2,7 @@
 
 use super::bytes::Traffic;
 use super::mixture::Search;
+use super::quality::RateWindow;
 use super::{
     Machines, block_trace, bytes, clients, commit, connection, cpu, exported, flagging, foreign,
     foreign_transfers, load, mixture, protocol, quality, rates, repeat, service, stalls, time_shares,
@@ -12,24 +13,34 @@ use narrows_model::nfs_mount::NfsMountCounters;
 use narrows_model::plan::{SUITE_PHASE, SUITE_TEST};
 use narrows_model::summary::{CellSummary, ClientSummary, ForeignTransfer, Metric};
 use narrows_model::trial::ClientTotals;
-use narrows_model::{BytesPerSec, Cut, OpsPerSec, Plan, Role};
+use narrows_model::{BytesPerSec, Cut, Histogram, OpsPerSec, Plan, Role};
 
 /// The summary of one cell.
 pub(super) fn summary(data: &CellData, plan: &Plan, machines: &Machines<'_>, search: Search) -> CellSummary {
-    let traffic = bytes::traffic(data, machines);
-    let mut cell = figures(data, plan, machines, &traffic);
-    let response = data.response.whole();
-    let searched = search.response_if_searched(&response);
-    cell.mixtures = mixture::mixtures(data, &quality::windows(data), searched, plan.seed);
+    let basis = CellBasis {
+        traffic: bytes::traffic(data, machines),
+        response: data.response.whole(),
+        windows: quality::windows(data),
+    };
+    let mut cell = figures(data, plan, machines, &basis);
+    let searched = search.response_if_searched(&basis.response);
+    cell.mixtures = mixture::mixtures(data, &basis.windows, searched, plan.seed);
     cell.time_shares = time_shares::of_cell(&cell);
-    cell.flags = flags(data, &cell, plan, machines, &traffic);
+    cell.flags = flags(data, &cell, plan, machines, &basis.traffic);
     cell
 }
 
+/// What several of a cell's figures are computed from.
+struct CellBasis {
+    traffic: Traffic,
+    response: Histogram,
+    windows: Vec<RateWindow>,
+}
+
 /// Its figures, without its mixtures, the shares of its time and its flags.
-fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, traffic: &Traffic) -> CellSummary {
-    let (rates, response, windows) = (rates::rates(data), data.response.whole(), quality::windows(data));
-    let ((rate, ops), steadiness) = (delivered(data, &rates, traffic), quality::steadiness(data, &windows));
+fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, basis: &CellBasis) -> CellSummary {
+    let (rates, CellBasis { traffic, response, windows }) = (rates::rates(data), basis);
+    let ((rate, ops), steadiness) = (delivered(data, &rates, traffic), quality::steadiness(data, windows));
     CellSummary {
         id: data.cell.id.0.clone(),
         suite: plan.suite.as_ref().map(|suite| suite.name.clone()),
@@ -54,8 +65,8 @@ fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, traffic: &Traf
         elapsed_s: rates.elapsed,
         rate_bytes_per_s: rate,
         ops_per_s: ops,
-        interval: rate.and_then(|rate| quality::interval(data, rate.0, &windows, plan.seed)),
-        warm_up: quality::warm_up(&windows),
+        interval: rate.and_then(|rate| quality::interval(data, rate.0, windows, plan.seed)),
+        warm_up: quality::warm_up(windows),
         steady: steadiness.as_ref().map(quality::is_steady),
         steadiness,
         mixtures: Vec::new(),
@@ -63,9 +74,9 @@ fn figures(data: &CellData, plan: &Plan, machines: &Machines<'_>, traffic: &Traf
         offered_ops_per_s: load::offered(data),
         open_loop: load::open_loop(data, &rates),
         in_flight: load::in_flight(data, &rates),
-        latency_ns: load::response(data, &response),
+        latency_ns: load::response(data, response),
         service_ns: load::service(data),
-        commit: commit::of_cell(data, &response),
+        commit: commit::of_cell(data, response),
         kinds: load::kinds(data, &rates),
         trials: rates.trials,
         metrics: metrics(data, machines),

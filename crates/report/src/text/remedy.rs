@@ -3,7 +3,7 @@
 //! Not here: which load is advised about.
 
 use super::wording::is_foreign;
-use narrows_analysis::{CLIENT_LINK, FLUSHES, GROUP_LIMIT, OWN_CONNECTIONS};
+use narrows_analysis::{CLIENT_LINK, FLUSHES, GROUP_LIMIT, OWN_CONNECTIONS, THROTTLED_RATIO};
 use narrows_model::printable::one_line;
 use narrows_model::summary::{CellSummary, ForeignResource, ForeignTransfer};
 use narrows_model::{Limiting, Role, Segment, Summary};
@@ -31,9 +31,6 @@ pub(super) fn remedy(entry: &Limiting) -> Option<&'static str> {
 /// From this share on that others move of a device's bytes they are what a load there waits for.
 const OTHERS_MIN_RATIO: f64 = 0.5;
 
-/// A quota that stopped a role for less of the time is not what it waits for.
-const STOPPED_MIN_RATIO: f64 = 0.1;
-
 /// What to change about the CPU of a role where its control group has a quota, and not the machine too few CPUs.
 pub(super) fn quota_remedy(summary: &Summary, entry: &Limiting) -> Option<String> {
     let role = match entry.segment {
@@ -45,7 +42,7 @@ pub(super) fn quota_remedy(summary: &Summary, entry: &Limiting) -> Option<String
     let mut loads = summary.cells.iter().filter(|cell| cell.limiting == Some(entry.segment));
     let is_held = |cell: &&CellSummary| {
         let stopped_s = cell.cpu.get(&role).and_then(|cpu| cpu.throttled_s);
-        stopped_s.is_some_and(|stopped_s| stopped_s >= cell.elapsed_s.last_done * STOPPED_MIN_RATIO)
+        stopped_s.is_some_and(|stopped_s| stopped_s >= cell.elapsed_s.last_done * THROTTLED_RATIO)
     };
     let cpu = loads.find(is_held)?.cpu.get(&role)?;
     Some(format!("raise the quota of the {}'s control group ({:.2} CPUs)", role.name(), cpu.capacity_cpus))
