@@ -2,7 +2,7 @@
 
 use crate::verdict::OWN_CONNECTIONS;
 use narrows_model::rpc::PhaseCounters;
-use narrows_model::summary::CellSummary;
+use narrows_model::summary::{CellSummary, KindSummary};
 use narrows_model::units::ratio;
 use narrows_model::{Bytes, Cut, Nanos};
 
@@ -101,9 +101,18 @@ pub(crate) fn transferred_bytes_per_s(cell: &CellSummary) -> f64 {
     }
 }
 
-/// Rate of what a cell moved over a network, in bytes a second; 0 where nothing completed.
+/// Rate of what a cell moved over a network in the direction of its main operation, in bytes a second; 0 where nothing
+/// completed. A wire passes each direction on its own, so that of a mix of reads and writes one of them counts.
 pub(crate) fn network_bytes_per_s(cell: &CellSummary) -> f64 {
-    cell.rate_bytes_per_s.unwrap_or_default().0 * network_share(cell)
+    cell.rate_bytes_per_s.unwrap_or_default().0 * network_share(cell) * direction_share(cell)
+}
+
+/// Share of a cell's bytes that its main operation's direction moved: below 1 for a mix of reads and writes.
+pub(crate) fn direction_share(cell: &CellSummary) -> f64 {
+    let bytes = |kind: &KindSummary| kind.rate_bytes_per_s.unwrap_or_default().0;
+    let same = |kind: &&KindSummary| kind.op.moves_towards_device() == cell.op.moves_towards_device();
+    let main: f64 = cell.kinds.iter().filter(same).map(bytes).sum();
+    ratio(main, cell.kinds.iter().map(bytes).sum()).unwrap_or(1.0)
 }
 
 #[cfg(test)]

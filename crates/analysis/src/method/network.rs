@@ -4,7 +4,7 @@ use super::{
     EvidenceSource, SegmentRate, evaluate_segment_rate, is_single, metric, relief, server_host, time_share,
     unless_cut_was_limited,
 };
-use crate::facts::network::{network_bytes_per_s, network_share};
+use crate::facts::network::{direction_share, network_bytes_per_s, network_share};
 use crate::facts::time_per_op_s;
 use crate::summary::{TCP_BUSY_S, TCP_RECEIVE_WINDOW_LIMITED_S, TCP_SEND_BUFFER_LIMITED_S};
 use crate::text;
@@ -84,6 +84,15 @@ pub(crate) fn compare_with_cut(
     } else {
         verdict.with_evidence(of_loopback(stayed), "payload of connections within a host", "")
     };
+    let verdict = if direction_share(cell) < 1.0 {
+        let text = format!(
+            "only what it {} is counted: a network passes each direction on its own",
+            if cell.op.moves_towards_device() { "writes" } else { "reads" },
+        );
+        verdict.with_evidence(text, "bytes of each kind of request", "")
+    } else {
+        verdict
+    };
     Some(verdict.with_relief_gain(relief(view, cell, &[Cut::ServerStorage, Cut::MemoryCopy])))
 }
 
@@ -107,7 +116,7 @@ pub(crate) fn open_between(verdict: SegmentVerdict) -> SegmentVerdict {
 /// The rate of the raw stream through the proxy, where the path moves nearly as much.
 pub(crate) fn proxied_stream_rate(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
     let carried = view.ceiling(Cut::NetworkStream, cell)?.bytes_per_s;
-    (cell.rate_bytes_per_s?.0 >= carried * FULL_RATIO && !is_single(cell)).then_some(carried)
+    (network_bytes_per_s(cell) >= carried * FULL_RATIO && !is_single(cell)).then_some(carried)
 }
 
 fn of_loopback(stayed: f64) -> String {

@@ -4,9 +4,10 @@
 //! matters. Saturated: the slowest segment decides. Loads in between are left out: their law needs
 //! demands that cuts alone do not give.
 
+use crate::facts::network::direction_share;
 use crate::facts::offered_load::is_delivered;
 use crate::thresholds::HARDLY_EXPLAINED_RATIO;
-use crate::view::{SummaryView, time_per_op_s};
+use crate::view::{CutCeiling, SummaryView, time_per_op_s};
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellPrediction, CellSummary, Prediction};
 use narrows_model::units::ratio;
@@ -118,7 +119,12 @@ fn minimum(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
         (false, _) => &[Cut::MemoryCopy, Cut::PageCache, Cut::LocalDevice],
     };
     let ceilings = cuts.iter().filter_map(|cut| view.ceiling(*cut, cell));
-    ceilings.filter(|found| !is_capped(found.cell)).map(|found| found.bytes_per_s).reduce(f64::min)
+    let most = |found: CutCeiling<'_>| match found.cell.cut {
+        // The stream moves bytes in one direction, and of a mix only a part.
+        Cut::NetworkStream => found.bytes_per_s / direction_share(cell).max(f64::MIN_POSITIVE),
+        _ => found.bytes_per_s,
+    };
+    ceilings.filter(|found| !is_capped(found.cell)).map(most).reduce(f64::min)
 }
 
 #[cfg(test)]

@@ -256,6 +256,38 @@ mod tests {
     }
 
     #[test]
+    fn of_a_mix_one_direction_fills_the_wire() {
+        use narrows_model::BytesPerSec;
+        use narrows_model::summary::KindSummary;
+        use narrows_model::workload::OpShare;
+        // Of the stream's rate: what the mix reads and writes at once.
+        let verdict = |read: f64, written: f64| {
+            let mut summary = builtin("gigabit-nfs");
+            let cell = SummaryView::new(&summary).regimes()[0].cell.clone();
+            let stream = SummaryView::new(&summary).ceiling(Cut::NetworkStream, &cell).unwrap().bytes_per_s;
+            let kind = |op, share: f64| KindSummary {
+                op,
+                block_bytes: cell.block_bytes,
+                op_count: 1000,
+                rate_bytes_per_s: Some(BytesPerSec(stream * share)),
+                ops_per_s: None,
+                latency_ns: cell.latency_ns,
+            };
+            let main = cell.op;
+            let other =
+                if crate::facts::reads(main) { narrows_model::Op::Write } else { narrows_model::Op::Read };
+            let mixed = summary.cells.iter_mut().find(|one| one.id == cell.id).unwrap();
+            mixed.kinds = vec![kind(main, read), kind(other, written)];
+            mixed.requested.op_mix = [main, other].map(|op| OpShare { op, weight: 1.0 }).to_vec();
+            mixed.rate_bytes_per_s = Some(BytesPerSec(stream * (read + written)));
+            let mixed = mixed.clone();
+            evaluate(&SummaryView::new(&summary), &mixed).map(|verdict| verdict.stance)
+        };
+        assert_eq!(verdict(0.97, 0.95), Some(Stance::Limits));
+        assert_eq!(verdict(0.6, 0.55), Some(Stance::Clears));
+    }
+
+    #[test]
     fn a_wide_wire_is_cleared() {
         let summary = builtin("ten-gigabit-nfs");
         assert!(!found(&summary, RULE.code) && cleared(&summary, Segment::NetworkBandwidth));

@@ -17,7 +17,7 @@ pub(super) fn summary(cells: &mut [CellSummary]) -> GeneratorSummary {
     let mut headroom: Option<f64> = None;
     let mut limited = false;
     for cell in cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
-        let place = CellSettings::from_cell(cell).in_memory();
+        let place = CellSettings::from_cell(cell).at(Cut::Generator);
         let Some(ceiling) = ceilings.get(&place).or(ceilings.get(&place.other_direction())).copied() else {
             continue;
         };

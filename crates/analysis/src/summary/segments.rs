@@ -6,7 +6,7 @@ use super::binding::binding;
 use super::laws;
 use super::{Machines, SERVER_WORKER_BUSY_RATIO};
 use crate::facts::flags::{WIRE_BY_INTERFACES, has};
-use crate::facts::network::{loopback, network_share, transferred_bytes_per_s as rate};
+use crate::facts::network::{direction_share, loopback, network_share, transferred_bytes_per_s as rate};
 use crate::facts::offered_load::is_delivered;
 use crate::facts::{CellSettings, StripeMembers, reads};
 use crate::thresholds::RAISED_RATIO;
@@ -196,10 +196,12 @@ fn utilisation(segment: Segment, measured: &[&CellSummary], cells: &[CellSummary
         .filter(|cell| !is_delivered(cell))
         .filter_map(|cell| Some((CellSettings::from_cell(cell), cell.rate_bytes_per_s?.0)))
         .collect();
+    let cut = measured.first()?.cut;
     let share = |path: &CellSummary| {
-        let place = CellSettings::from_cell(path);
-        let ceiling = ceilings.get(&place).or_else(|| ceilings.get(&place.in_memory()))?;
-        narrows_model::units::ratio(path.rate_bytes_per_s?.0, *ceiling)
+        let ceiling = ceilings.get(&CellSettings::from_cell(path).at(cut))?;
+        let passes_whole = !matches!(cut, Cut::NetworkStream | Cut::DirectStream);
+        let passing = if passes_whole { 1.0 } else { direction_share(path) };
+        narrows_model::units::ratio(path.rate_bytes_per_s?.0 * passing, *ceiling)
     };
     let path = cells.iter().filter(|cell| cell.cut == Cut::Path);
     let fastest = |speed: fn(&CellSummary) -> f64, path: Vec<(&CellSummary, f64)>| {

@@ -61,11 +61,32 @@ pub(super) fn looks_like(text: &str) -> bool {
     spaceless.contains("RealKB/sec") || text.contains("fwrite_kb_per_s") || has_row(text)
 }
 
-/// Whether one of the first lines is a row, also one whose columns run together.
+/// Whether the first lines have rows, also of columns that run together, whose CPU shares are those of their rates: a table of
+/// `vmstat` has as many columns.
 fn has_row(text: &str) -> bool {
     let mut all: Vec<Vec<TextWord<'_>>> = lines(text).take(200).map(cells).collect();
     glued::split_all(&mut all);
-    all.iter().any(|row| figure_count(row) >= FIGURES)
+    let rows = all.iter().filter(|row| figure_count(row) >= FIGURES);
+    let tests: Vec<bool> = rows.flat_map(|row| share_agreements(row)).collect();
+    let agreeing = tests.iter().filter(|agrees| **agrees).count();
+    agreeing > 0 && 2 * agreeing >= tests.len()
+}
+
+/// Of each test of a row that used CPU, whether its CPU share is the rate by the clock over that by the CPU. In a row of means
+/// it is not always.
+fn share_agreements(row: &[TextWord<'_>]) -> Vec<bool> {
+    /// Shares are printed as whole numbers, of rates that are rounded too.
+    const ROUNDING_POINTS: f64 = 2.0;
+    const ROUNDING_RATIO: f64 = 0.1;
+    let numbers: Vec<f64> = row[row.len() - FIGURES..].iter().filter_map(TextWord::number).collect();
+    let agrees = |test: &[f64]| match test {
+        [rate, of_cpu, share_percent] if *of_cpu > 0.0 => {
+            let computed = 100.0 * rate / of_cpu;
+            Some((computed - share_percent).abs() <= ROUNDING_POINTS.max(ROUNDING_RATIO * computed))
+        }
+        _ => None,
+    };
+    numbers.chunks(COLUMNS.len()).filter_map(agrees).collect()
 }
 
 /// Every row of `text`.
