@@ -4,7 +4,7 @@
 use crate::facts::{is_in_memory, reads};
 use narrows_model::plan::SkippedCell;
 use narrows_model::summary::CellSummary;
-use narrows_model::workload::{Acknowledgement, ObjectKind, Order, StdioCalls, SyncPolicy};
+use narrows_model::workload::{Acknowledgement, ObjectKind, OpShare, Order, StdioCalls, SyncPolicy};
 use narrows_model::{Cut, Op};
 
 /// A kind of load.
@@ -46,7 +46,20 @@ impl Regime<'_> {
     /// The load in words: `bulk write (1MiB, 16 in flight)`, `synchronous write (4KiB, 1 in flight)`.
     #[must_use]
     pub fn name(&self) -> String {
-        self.name_for(if reads(self.cell.op) { "read" } else { "write" })
+        let directions = match (self.mixes_directions(), reads(self.cell.op)) {
+            (true, _) => "mixed read and write",
+            (false, true) => "read",
+            (false, false) => "write",
+        };
+        self.name_for(directions)
+    }
+
+    /// Whether some of its requests read and others write.
+    #[must_use]
+    pub fn mixes_directions(&self) -> bool {
+        let reads_some = |share: &OpShare| reads(share.op);
+        let mix = &self.cell.requested.op_mix;
+        mix.iter().any(reads_some) && !mix.iter().all(reads_some)
     }
 
     /// The load in words for both directions; `other` is of the other one.

@@ -10,7 +10,8 @@ use narrows_analysis::view::{Regime, RegimeKind, SummaryView};
 use narrows_model::quantity::{op_rate, seconds, storage_rate};
 use narrows_model::summary::{CellSummary, RelayPointSummary, RelaySummary};
 use narrows_model::units::NANOS_PER_SEC;
-use narrows_model::{Limiting, Segment, Summary};
+use narrows_model::{Limiting, Op, Segment, Summary};
+use std::collections::BTreeMap;
 
 /// The headline of `summary`.
 pub(crate) fn render(summary: &Summary, style: &Style) -> String {
@@ -152,11 +153,28 @@ fn rates(name: &str, view: &SummaryView<'_>) -> String {
     let has_directions = |regime: &Regime<'_>| regime.kind != RegimeKind::Files;
     let stands = |regime: &&Regime<'_>| regime.name() == name || (has_directions(regime) && of_both(regime));
     let each = regimes.iter().filter(stands).filter_map(|regime| {
+        if regime.mixes_directions() {
+            return Some(format!("{}{}", rate_of(regime)?, by_operation(regime)));
+        }
         let op =
             if regime.kind == RegimeKind::Files { String::new() } else { format!("{} ", regime.cell.op) };
         Some(format!("{op}{}{}", rate_of(regime)?, response(regime)))
     });
     each.collect::<Vec<_>>().join(", ")
+}
+
+/// The parts that each operation of a mix has of its rate, in parentheses.
+fn by_operation(regime: &Regime<'_>) -> String {
+    let mut parts: BTreeMap<Op, f64> = BTreeMap::new();
+    for kind in &regime.cell.kinds {
+        let ops = kind.ops_per_s.map(|rate| rate.0);
+        let bytes = kind.rate_bytes_per_s.map(|rate| rate.0);
+        let part = if counts_operations(regime) { ops } else { bytes };
+        *parts.entry(kind.op).or_default() += part.unwrap_or_default();
+    }
+    let shown = if counts_operations(regime) { op_rate } else { storage_rate };
+    let parts: Vec<String> = parts.into_iter().map(|(op, part)| format!("{op} {}", shown(part))).collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
 /// Response times of a load whose requests are few at a time or small, in parentheses; empty for others.
