@@ -29,6 +29,16 @@ pub(crate) fn run(arguments: &CompareArguments, console: &Console) -> Result<Exi
     let [a, b, noise @ ..] = sides.as_slice() else {
         return Err(CommandFailure::could_not_run("the records could not be opened"));
     };
+    if let Some((folder, side)) =
+        arguments.noise.as_ref().zip(noise.first()).filter(|(_, side)| side.runs.len() < 2)
+    {
+        return Err(CommandFailure::bad_input(format!(
+            "--noise {}: {} does not show how much runs differ; name a folder with two or more, such as that of \
+             `narrows noise`",
+            folder.display(),
+            if side.runs.is_empty() { "no run" } else { "one run" },
+        )));
+    }
     let basis = ComparisonBasis { margin_ratio: arguments.margin, noise: noise.first().map(Side::compared) };
     let found = compare(a.compared(), b.compared(), basis, env!("CARGO_PKG_VERSION"));
     if found.cells.is_empty() {

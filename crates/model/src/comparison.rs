@@ -210,11 +210,28 @@ pub struct RegimeLimit {
     pub segments: Vec<Segment>,
 }
 
+impl RegimeLimit {
+    /// The names of the load in one direction: two, where one verdict is on reads and writes.
+    #[must_use]
+    pub fn loads(&self) -> Vec<String> {
+        const BOTH: [(&str, [&str; 2]); 2] = [
+            ("one-at-a-time read and durable write (", ["one-at-a-time read (", "synchronous write ("]),
+            (" read and write (", [" read (", " write ("]),
+        ];
+        let both = BOTH.iter().find(|(both, _)| self.regime.contains(both));
+        let is_mix = self.regime.contains(" mixed read and write (");
+        match both.filter(|_| !is_mix) {
+            Some((both, each)) => each.iter().map(|one| self.regime.replacen(both, one, 1)).collect(),
+            None => vec![self.regime.clone()],
+        }
+    }
+}
+
 /// The diagnoses side by side.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(JsonSchema))]
 pub struct LimitsCompared {
-    /// Whether both name the same segments for the same kinds of load.
+    /// Whether both name the same segments for the loads that both have a verdict on, of which there is one at least.
     pub same: bool,
     /// What limits in A.
     pub a: Vec<RegimeLimit>,

@@ -167,6 +167,17 @@ pub struct StudySource {
     pub factors: Vec<Factor>,
 }
 
+impl StudySource {
+    /// The name of the study that `narrows scale` makes itself.
+    pub const OF_SCALE: &str = "narrows scale";
+
+    /// Whether a person wrote the study, so that there is a file to change.
+    #[must_use]
+    pub fn is_a_file(&self) -> bool {
+        self.name != Self::OF_SCALE
+    }
+}
+
 /// Longest time for which one file or object is written before it is visited, once it is large enough to be used at all.
 /// On a slow path it is smaller, and the record says how large.
 pub const PREFILL_NS_MAX: Nanos = Nanos(2_500_000_000);

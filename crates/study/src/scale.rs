@@ -8,13 +8,14 @@ use crate::expand::StudyFacts;
 use crate::file::{Study, parse};
 use crate::problem::Problem;
 use crate::quoted::quoted;
+use narrows_model::plan::StudySource;
 use narrows_model::{Bytes, Layer, Op, Target};
 use std::collections::BTreeSet;
 
 /// Most clients, as in every study.
 const CLIENTS_MAX: u32 = 256;
 /// The name of the study in its record.
-const NAME: &str = "narrows scale";
+const NAME: &str = StudySource::OF_SCALE;
 
 /// What is asked of `narrows scale`.
 #[derive(Debug, Clone, PartialEq)]

@@ -23,10 +23,10 @@ use combine::combined;
 use narrows_model::comparison::{
     COMPARISON_SCHEMA, ComparedCell, ComparedRun, ComparedSide, Comparison, LimitsCompared, RegimeLimit,
 };
-use narrows_model::{Diagnosis, Event, Inventory, Plan, Summary};
+use narrows_model::{Diagnosis, Event, Inventory, Plan, Segment, Summary};
 pub use noise::noise;
 use repeats::Repeats;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Below this difference ratios do not matter unless said otherwise: cells of a steady machine repeat within it.
 pub const MARGIN_RATIO: f64 = 0.03;
@@ -172,10 +172,19 @@ fn compared_run(named: &NamedRun) -> ComparedRun {
 
 fn limits(a: &Diagnosis, b: &Diagnosis) -> LimitsCompared {
     let (a, b) = (regimes(a), regimes(b));
-    let sorted = |limits: &[RegimeLimit]| -> BTreeMap<String, Vec<_>> {
-        limits.iter().map(|limit| (limit.regime.clone(), limit.segments.clone())).collect()
+    let (of_a, of_b) = (by_load(&a), by_load(&b));
+    let mut in_both = of_a.iter().filter_map(|(load, limit)| Some(*limit == *of_b.get(load)?)).peekable();
+    let same = in_both.peek().is_some() && in_both.all(|is_same| is_same);
+    LimitsCompared { same, a, b }
+}
+
+/// The segments that limit each load in one direction; of a regime that has both directions it is the same for each.
+fn by_load(limits: &[RegimeLimit]) -> BTreeMap<String, BTreeSet<Segment>> {
+    let of_load = |limit: &RegimeLimit| {
+        let segments: BTreeSet<Segment> = limit.segments.iter().copied().collect();
+        limit.loads().into_iter().map(move |load| (load, segments.clone()))
     };
-    LimitsCompared { same: sorted(&a) == sorted(&b), a, b }
+    limits.iter().flat_map(of_load).collect()
 }
 
 /// What limits each regime, in the order of the diagnosis.

@@ -223,6 +223,12 @@ fn what_differs_around_the_load_is_reported_once_with_both_values() {
 fn limits_that_moved_are_reported_and_those_that_stayed_are_the_same() {
     let (a, b) = (run("local-ssd", 1), run("local-ssd", 2));
     assert!(compared(&a, &b).limits.same);
+    let mut shorter = b.clone();
+    let first = shorter.summary.diagnosis.limiting[0].regime.clone();
+    shorter.summary.diagnosis.limiting.retain(|entry| entry.regime != first);
+    assert!(compared(&a, &shorter).limits.same, "a load that one run lacks is no limit that moved");
+    shorter.summary.diagnosis.limiting.clear();
+    assert!(!compared(&a, &shorter).limits.same, "nothing is in both");
     let mut moved = b.clone();
     moved.summary.diagnosis.limiting[0].segment = narrows_model::Segment::ClientCpu;
     let limits = compared(&a, &moved).limits;

@@ -10,6 +10,7 @@ use crate::scaling::{BYTES_UNIT, Curve};
 use crate::text;
 use crate::thresholds::{FULL_RATIO, UNEXPLAINED_RATIO};
 use narrows_model::extrapolation::{ExtrapolatedRate, ExtrapolationMethod, ExtrapolationRefusal};
+use narrows_model::summary::SaturationState;
 use narrows_model::units::{round_to_u64, saturate_u32};
 use narrows_model::{Segment, Summary};
 use narrows_stats::mva::{Network, QueueStation, StationKind};
@@ -33,7 +34,8 @@ pub(super) fn rates(
     stations: &Stations,
     request: &ExtrapolationRequest,
 ) -> Result<Computed, ExtrapolationRefusal> {
-    stations.check()?;
+    let saturation = curve.saturation(summary.seed);
+    stations.check(saturation.is_none_or(|found| found.state != SaturationState::Reached))?;
     let model = PathModel::fitted(summary, curve, stations)?;
     let changed = stations.changed(&request.changes)?;
     let mut rates = Vec::new();

@@ -74,11 +74,23 @@ impl Stations {
         self.known.iter().filter(move |one| !is_cpu(one))
     }
 
-    /// Whether every station that can end the growth is known.
+    /// Whether every station that can end the growth is known; `grows`: whether the rate still grows with the clients that were
+    /// measured.
     ///
     /// # Errors
     /// The first that is not, with what to measure.
-    pub(super) fn check(&self) -> Result<(), ExtrapolationRefusal> {
+    pub(super) fn check(&self, grows: bool) -> Result<(), ExtrapolationRefusal> {
+        if let Some(open) = self.unbound.first().filter(|_| !grows) {
+            let reason = format!(
+                "what {} sustains is not known: the cut {} still grew",
+                open.segment,
+                open.cut.name()
+            );
+            return Err(refusal(
+                &reason,
+                "measure with more clients (narrows scale --clients), until the cut stops to grow",
+            ));
+        }
         if let Some(open) = self.unbound.first() {
             return Err(refusal(
                 &format!(
@@ -92,6 +104,13 @@ impl Stations {
         }
         if !self.has_end {
             let end = if self.is_absorbed { "memory, which acknowledges the writes," } else { "the device" };
+            if !grows {
+                let reason = format!(
+                    "what {end} sustains was not measured by itself, so that a change cannot be computed"
+                );
+                let hint = "measure the parts too (narrows scale tcp://HOST:PORT/disk, with `narrows serve` at the storage)";
+                return Err(refusal(&reason, hint));
+            }
             return Err(refusal(
                 &format!(
                     "nothing shows that the rate stops to grow with the clients, and what {end} sustains was not measured by \

@@ -1,6 +1,6 @@
 //! What may be typed after `narrows check`.
 
-use super::value::{parse_block, parse_target, positive_seconds};
+use super::value::{parse_block, parse_cap, parse_target, positive_seconds};
 use super::{HostArguments, OutputArguments, OverwriteArguments};
 use clap::{Args, ValueEnum};
 use narrows_analysis::FAIL_IF_FORM;
@@ -49,8 +49,8 @@ pub(crate) struct CheckArguments {
     /// Operations instead of read,write
     #[arg(long, value_name = "read|write,..", value_delimiter = ',', value_enum)]
     pub(crate) op: Vec<CheckOp>,
-    /// Cap on the load, in bytes a second (10M is 10 MiB/s)
-    #[arg(long, value_name = "SIZE", value_parser = parse_block)]
+    /// Cap on the load, in bytes a second: 10M, 10MiB/s or 100Mbit/s
+    #[arg(long, value_name = "RATE", value_parser = parse_cap)]
     pub(crate) max_rate: Option<Bytes>,
     /// Measure more blocks and depths, as many as --seconds has time for: --plan says how many, and what all would take
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! What may be typed after `narrows scale`.
 
-use super::value::{parse_block, parse_target, positive_seconds, window_seconds};
+use super::value::{parse_block, parse_cap, parse_target, positive_seconds, window_seconds};
 use super::{CheckOp, HostArguments, OutputArguments, OverwriteArguments};
 use clap::{Args, ValueEnum};
 use narrows_model::{Bytes, Target};
@@ -31,8 +31,8 @@ pub(crate) struct ScaleArguments {
     /// Past the page cache or through it; the default is past it where that is possible
     #[arg(long, value_name = "direct|buffered", value_enum)]
     pub(crate) access: Option<ScaleAccess>,
-    /// Cap on the load of all clients together, in bytes a second (10M is 10 MiB/s)
-    #[arg(long, value_name = "SIZE", value_parser = parse_block)]
+    /// Cap on the load of all clients together, in bytes a second: 10M, 10MiB/s or 100Mbit/s
+    #[arg(long, value_name = "RATE", value_parser = parse_cap)]
     pub(crate) max_rate: Option<Bytes>,
     /// Time for the whole command, in seconds
     #[arg(long, default_value_t = 180.0, value_name = "N", allow_negative_numbers = true, value_parser = positive_seconds)]

@@ -1,6 +1,7 @@
 //! Values of options: targets, margins, rates, claims.
 
-use narrows_model::{BytesPerSec, Target};
+use narrows_model::units::round_to_u64;
+use narrows_model::{Bytes, BytesPerSec, Target};
 
 pub(super) use narrows_model::typed::{block as parse_block, positive_seconds, window_seconds};
 
@@ -23,6 +24,13 @@ pub(super) fn parse_rate(text: &str) -> Result<BytesPerSec, String> {
     narrows_model::quantity::parse_rate(text).ok_or_else(error)
 }
 
+/// A cap on the bytes a second: a size, or a rate with its unit.
+pub(super) fn parse_cap(text: &str) -> Result<Bytes, String> {
+    let error = || format!("`{text}` is not a cap; write 10M, 10MiB/s or 100Mbit/s");
+    let of_rate = |_| narrows_model::quantity::parse_rate(text).map(|rate| Bytes(round_to_u64(rate.0)));
+    parse_block(text).or_else(|why| of_rate(why).ok_or_else(error))
+}
+
 /// Printed arithmetic: its left side as text, and the result that the source states.
 pub(super) fn parse_claim(text: &str) -> Result<(String, f64), String> {
     let error = || {
@@ -37,6 +45,14 @@ pub(super) fn parse_claim(text: &str) -> Result<(String, f64), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cap_is_a_size_or_a_rate_with_its_unit() {
+        assert_eq!(parse_cap("10M"), Ok(Bytes(10 << 20)));
+        assert_eq!(parse_cap("10MiB/s"), Ok(Bytes(10 << 20)));
+        assert_eq!(parse_cap("100Mbit/s"), Ok(Bytes(12_500_000)));
+        assert!(["0", "fast", "-1MiB/s", "10 apples/s"].iter().all(|text| parse_cap(text).is_err()));
+    }
 
     #[test]
     fn a_claim_is_arithmetic_and_what_it_is_said_to_come_to() {

@@ -7,6 +7,7 @@ use super::style::{Paint, Style};
 use super::table::{Align, TextTable};
 use super::units::{counted, counted_len};
 use super::wrap::{Indent, paragraph};
+use narrows_model::plan::StudySource;
 use narrows_model::quantity::{amount, op_rate, span, storage_rate};
 use narrows_model::workload::{CacheState, ObjectSet};
 use narrows_model::{Bytes, Cell, Cut, Nanos, Plan, Repeat, Site, Target};
@@ -50,7 +51,11 @@ fn rate(plan: &Plan) -> String {
     if plan.suite.is_some() && bounds.is_none() {
         return "unlimited".to_owned();
     }
-    let cap = if plan.study.is_some() { "max_rate in the study" } else { "--max-rate" };
+    let cap = if plan.study.as_ref().is_some_and(StudySource::is_a_file) {
+        "max_rate in the study"
+    } else {
+        "--max-rate"
+    };
     match bounds.and_then(|bounds| bounds.into_iter().reduce(f64::max)) {
         Some(most) => format!("at most {}", op_rate(most)),
         None => format!("unlimited (set a cap with {cap})"),

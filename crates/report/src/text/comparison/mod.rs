@@ -12,6 +12,7 @@ use super::style::Paint;
 use super::wrap::{Indent, paragraph};
 use narrows_model::comparison::{ComparedCell, RegimeLimit, UnpairedCell};
 use narrows_model::{Comparison, Summary};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Cells without a counterpart that are named one by one without detail.
@@ -109,9 +110,16 @@ fn limits(page: &ComparisonPage<'_>) -> String {
     if limits.a.is_empty() && limits.b.is_empty() {
         return String::new();
     }
-    let remark = if limits.same { "the same in both" } else { "not the same in both" };
+    let loads =
+        |limits: &[RegimeLimit]| -> BTreeSet<String> { limits.iter().flat_map(RegimeLimit::loads).collect() };
+    let are_alike = loads(&limits.a) == loads(&limits.b);
+    let remark = match (limits.same, are_alike) {
+        (true, true) => "the same in both",
+        (true, false) => "the same for each load that both measured",
+        (false, _) => "not the same in both",
+    };
     let mut out = page.style.heading("LIMITED BY", remark);
-    if limits.same {
+    if limits.same && are_alike {
         out.push_str(&limits.a.iter().map(|limit| line("", limit, page.style)).collect::<Vec<_>>().concat());
         return out;
     }

@@ -50,14 +50,15 @@ fn section(scaling: &Scaling, style: &Style) -> String {
 
 /// The verdict in one sentence.
 fn headline(scaling: &Scaling) -> String {
+    // Which of them was full may not have been measured.
     let stage = match scaling.shared_stage.full.first() {
-        Some(full) => full.segment.to_string(),
-        None => "a stage that all clients share".to_owned(),
+        Some(full) => format!("{} is full", full.segment),
+        None => "what all clients share limits".to_owned(),
     };
     let knee = scaling.saturation.as_ref().and_then(|found| found.knee_in_flight).unwrap_or(1.0);
     match scaling.shared_stage.state {
         SharedStageState::FullWithOneClient => {
-            format!("Full with one client: {stage} is full, and more clients add nothing.")
+            format!("Full with one client: {stage}, and more clients add nothing.")
         }
         SharedStageState::NothingAdded => {
             "More clients add nothing: what they share limits, and not the clients. Whether it is full with one client, or \
@@ -65,7 +66,7 @@ fn headline(scaling: &Scaling) -> String {
                 .to_owned()
         }
         SharedStageState::SaturatedWithMany => {
-            format!("Saturated with many: from {knee:.0} clients on {stage} is full.")
+            format!("Saturated with many: from {knee:.0} clients on {stage}.")
         }
         SharedStageState::NotReached => {
             "Not saturated: more clients still add to the rate, and no stage that they share is full.".to_owned()
