@@ -1,6 +1,6 @@
 //! A study expanded: ordered cells, the load they put on, what is left out and why.
 
-use crate::cell::{Cell, CellId, FactorValue};
+use crate::cell::{Cell, CellId, Cut, FactorValue};
 use crate::factor::Factor;
 use crate::relay::RelayPlan;
 use crate::segment::Segment;
@@ -37,6 +37,22 @@ pub struct SkippedCell {
     pub cell: CellId,
     /// Why, for people.
     pub reason: String,
+}
+
+impl SkippedCell {
+    /// What is in the reason of a cell for which the file system has too little room, before what there is.
+    pub const FREE_SPACE: &str = "a quarter of the free space is ";
+    /// What is in the reason of a cell for which the file that was named is too small, before its size.
+    pub const FILE_SIZE: &str = "the file has ";
+
+    /// The block size of a cell of the path for which there is too little room; `None` for any other.
+    #[must_use]
+    pub fn block_without_room(&self) -> Option<&str> {
+        let mut parts = self.cell.0.split('/');
+        let is_of_path = parts.next() == Some(Cut::Path.name());
+        let lacks_room = [Self::FREE_SPACE, Self::FILE_SIZE].iter().any(|text| self.reason.contains(text));
+        parts.nth(1).filter(|_| is_of_path && lacks_room)
+    }
 }
 
 /// The load that a plan puts on, stated before it starts.

@@ -15,10 +15,12 @@ use super::units::counted_len;
 use super::wrap::Indent;
 use narrows_analysis::rules::{NOT_ENOUGH_EVIDENCE, rule};
 use narrows_model::diagnosis::Severity;
+use narrows_model::plan::SkippedCell;
 use narrows_model::quantity::percent;
 use narrows_model::summary::SegmentSummary;
-use narrows_model::{Segment, Summary};
+use narrows_model::{Cut, Segment, Summary};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// Lines of a terminal that was not enlarged.
 const LINES_MAX: usize = 24;
@@ -51,6 +53,7 @@ fn render_with(summary: &Summary, length: LoadText, style: &Style) -> String {
         headline::warnings(summary, style) + &headline::regimes_with_closest(summary, &names, length, style);
     let after = thresholds::render(summary, &names, style)
         + &unconfirmed(summary, style)
+        + &without_room(summary, style)
         + &cautions(summary, style)
         + &next::first(summary, style)
         + &more(summary, style);
@@ -213,6 +216,21 @@ fn unconfirmed(summary: &Summary, style: &Style) -> String {
     }
     let text = "--confirm: nothing that is named could be changed from here, so nothing is confirmed.";
     format!("\n{}", headline::painted(text, Indent { first: "", rest: "  " }, Paint::Warning, style))
+}
+
+/// Blocks of which no load was measured, for want of room for their files; empty where there was room for one load of each.
+fn without_room(summary: &Summary, style: &Style) -> String {
+    let is_measured = |block: &str| {
+        summary.cells.iter().any(|cell| cell.cut == Cut::Path && cell.block_bytes.to_string() == block)
+    };
+    let blocks: BTreeSet<&str> = summary.skipped.iter().filter_map(SkippedCell::block_without_room).collect();
+    let mut blocks = blocks.into_iter().filter(|block| !is_measured(block)).peekable();
+    if blocks.peek().is_none() {
+        return String::new();
+    }
+    let blocks: Vec<&str> = blocks.collect();
+    let text = format!("Not measured, for want of room for their files: loads of {}.", blocks.join(" and "));
+    format!("\n{}", headline::painted(&text, Indent { first: "", rest: "  " }, Paint::Warning, style))
 }
 
 /// Findings that make figures doubtful, in the words of their rules.

@@ -7,7 +7,7 @@ use super::style::{Paint, Style};
 use super::table::{Align, TextTable};
 use super::units::{counted, counted_len};
 use super::wrap::{Indent, paragraph};
-use narrows_model::plan::StudySource;
+use narrows_model::plan::{SkippedCell, StudySource};
 use narrows_model::quantity::{amount, op_rate, span, storage_rate};
 use narrows_model::workload::{CacheState, ObjectSet};
 use narrows_model::{Bytes, Cell, Cut, Nanos, Plan, Repeat, Site, Target};
@@ -108,10 +108,19 @@ fn most_frequent_reason(plan: &Plan) -> String {
     if plan.study.is_some() || plan.suite.is_some() {
         return String::new();
     }
-    let count = |reason: &str| plan.skipped.iter().filter(|skip| skip.reason == reason).count();
-    let reasons = plan.skipped.iter().map(|skip| skip.reason.as_str());
+    // What is missing of the path itself matters more than which of its parts are not measured alone.
+    let of_path: Vec<&SkippedCell> =
+        plan.skipped.iter().filter(|skip| skip.block_without_room().is_some()).collect();
+    let all: Vec<&SkippedCell> = plan.skipped.iter().collect();
+    let looked_at = if of_path.is_empty() { all } else { of_path };
+    let count = |reason: &str| looked_at.iter().filter(|skip| skip.reason == reason).count();
+    let reasons = looked_at.iter().map(|skip| skip.reason.as_str());
     let Some(most) = reasons.max_by_key(|reason| count(reason)) else { return String::new() };
-    let share = if count(most) == plan.skipped.len() { "" } else { "most of them " };
+    let share = match count(most) {
+        all if all == plan.skipped.len() => String::new(),
+        some if looked_at.len() < plan.skipped.len() => format!("{some} of the whole path "),
+        _ => "most of them ".to_owned(),
+    };
     format!(", {share}because: {most}")
 }
 

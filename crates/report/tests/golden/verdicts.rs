@@ -4,11 +4,12 @@ use crate::fixtures::builders::path_facts;
 use crate::fixtures::{cases, suites};
 use crate::{Case, compare};
 use narrows_model::diagnosis::Relation;
+use narrows_model::plan::SkippedCell;
 use narrows_model::summary::{
     CommitCall, CommitLatency, CurvePoint, ForeignResource, ForeignTransfer, ForeignTransferProgram,
     LatencySummary, SegmentUse, UsedOf,
 };
-use narrows_model::{Bytes, BytesPerSec, Limiting, Op, Role, Segment};
+use narrows_model::{Bytes, BytesPerSec, CellId, Limiting, Op, Role, Segment};
 use narrows_report::text::{self, Style};
 use narrows_testkit::verdict_text;
 
@@ -142,6 +143,30 @@ fn of_a_device_that_others_use_or_a_control_group_limits_that_is_what_to_change(
     }
     summary.cells[path].foreign_transfers[0].programs.clear();
     assert!(next(&summary).contains("a faster device"), "nobody is known to use it: {}", next(&summary));
+}
+
+#[test]
+fn loads_without_room_for_their_files_are_named_on_the_first_screen() {
+    let shown = |skips: &[(&str, &str)]| {
+        let mut summary = cases::network();
+        let skip = |(cell, reason): &(&str, &str)| SkippedCell {
+            cell: CellId((*cell).to_owned()),
+            reason: (*reason).into(),
+        };
+        summary.skipped = skips.iter().map(skip).collect();
+        text::results(&summary, &Style { width: 80, ..Style::default() })
+    };
+    let lack = "needs 32MiB (16 blocks for each of 1 requests in flight) and a quarter of the free space is 6MiB, the most \
+                that files take";
+    let found = shown(&[("path/read/2MiB/qd1/c1", lack), ("path/read/8MiB/qd16/c1", lack)]);
+    assert!(found.contains("for want of room for their files: loads of 2MiB and 8MiB."), "{found}");
+    // A part of the path, another reason, a block that has a load.
+    let none = [
+        ("local-device/read/2MiB/qd1/c1", lack),
+        ("path/read/2MiB/qd1/c1", "past the budget of 10 s"),
+        ("path/read/1MiB/qd64/c1", lack),
+    ];
+    assert!(!shown(&none).contains("want of room"), "{}", shown(&none));
 }
 
 #[test]

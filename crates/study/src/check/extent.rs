@@ -3,6 +3,7 @@
 use super::grid::GridPoint;
 use crate::request::{CheckRequest, ServerKind};
 use narrows_model::inventory::PathKind;
+use narrows_model::plan::SkippedCell;
 use narrows_model::{Bytes, Target};
 use std::borrow::Cow;
 
@@ -57,10 +58,11 @@ impl TestFileExtent {
         let (needs, limit) = (Bytes(need), Bytes(self.limit));
         let blocks = format!("{BLOCKS_IN_FLIGHT_MIN} blocks for each of {} requests in flight", point.depth);
         Some(if self.existing {
-            format!("needs {needs} ({blocks}) and the file has {limit}; name a larger file")
+            format!("needs {needs} ({blocks}) and {}{limit}; name a larger file", SkippedCell::FILE_SIZE)
         } else {
             format!(
-                "needs {needs} ({blocks}) and a quarter of the free space is {limit}, the most that files take"
+                "needs {needs} ({blocks}) and {}{limit}, the most that files take",
+                SkippedCell::FREE_SPACE
             )
         })
     }
