@@ -44,6 +44,8 @@ impl SkippedCell {
     pub const FREE_SPACE: &str = "a quarter of the free space is ";
     /// What is in the reason of a cell for which the file that was named is too small, before its size.
     pub const FILE_SIZE: &str = "the file has ";
+    /// The reason of a cell that a run which was stopped did not come to.
+    pub const NOT_REACHED: &str = "the run ended before this cell was reached";
 
     /// The block size of a cell of the path for which there is too little room; `None` for any other.
     #[must_use]

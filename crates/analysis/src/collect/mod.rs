@@ -341,7 +341,7 @@ impl RunData {
             .filter(|data| !data.touched() && !self.skipped_ids.contains(&data.cell.id))
             .map(|data| SkippedCell {
                 cell: data.cell.id.clone(),
-                reason: "the run ended before this cell was reached".to_owned(),
+                reason: SkippedCell::NOT_REACHED.to_owned(),
             })
             .collect();
         self.left_out |= !missed.is_empty();

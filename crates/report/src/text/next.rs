@@ -6,6 +6,7 @@ use super::wrap::{Indent, paragraph};
 use narrows_analysis::GROUP_LIMIT;
 use narrows_model::diagnosis::Relation;
 use narrows_model::inventory::PathKind;
+use narrows_model::plan::SkippedCell;
 use narrows_model::printable::shell_word;
 use narrows_model::{Cut, Limiting, Segment, Summary, Target};
 
@@ -13,6 +14,8 @@ use narrows_model::{Cut, Limiting, Segment, Summary, Target};
 const STEPS_MAX: usize = 3;
 /// How the reason of a cell begins that was left out for lack of time.
 const PAST_BUDGET: &str = "past the budget";
+/// What is in the reason of a cell for which the time was over before its turn.
+const MORE_SECONDS: &str = "give more with --seconds";
 /// Budget of `check` when none is given, in seconds.
 const BUDGET_DEFAULT_S: u64 = 60;
 /// The option of suites for the time of each cut, and the longest of their defaults in seconds.
@@ -136,12 +139,25 @@ fn change(summary: &Summary) -> Option<(bool, NextStep)> {
     Some((is_anywhere, NextStep { purpose, command: at_server.or_else(|| shown.cloned()).or_else(code)? }))
 }
 
-/// The run again with twice the time: of the whole command, or of each cut where it is a suite's, whose tests end with
+/// The time that measures everything, as the reasons of what was left out state it; `None` where none does.
+fn sufficient_s(summary: &Summary) -> Option<u64> {
+    let of_reason = |cell: &SkippedCell| {
+        let (_, after) = cell.reason.split_once("--seconds ")?;
+        after.strip_suffix(" measures everything")?.parse().ok()
+    };
+    summary.skipped.iter().filter_map(of_reason).max()
+}
+
+/// The run again with the time that it needs, or else twice the time: of the whole command, or of each cut where it is a suite's, whose tests end with
 /// their counts.
 fn missing(summary: &Summary) -> NextStep {
     let Some(suite) = &summary.suite else {
-        let option =
-            OptionOverride { name: "--seconds", value: (budget_s(summary).saturating_mul(2)).to_string() };
+        let was_stopped = summary.skipped.iter().any(|cell| cell.reason == SkippedCell::NOT_REACHED);
+        if was_stopped && !summary.skipped.iter().any(|cell| cell.reason.contains(MORE_SECONDS)) {
+            return step("measure what is missing: the run was stopped", repeated(summary, None));
+        }
+        let seconds = sufficient_s(summary).unwrap_or(budget_s(summary).saturating_mul(2));
+        let option = OptionOverride { name: "--seconds", value: seconds.to_string() };
         return step("measure what is missing, with more time", repeated(summary, Some(&option)));
     };
     if !suite.has_cuts() {
