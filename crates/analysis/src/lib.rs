@@ -52,7 +52,7 @@ pub use diagnose::{diagnose, diagnose_observations, diagnosis_document};
 pub use doubts::{Trust, doubts, trust};
 pub use effects::{Effect, Gain, effects};
 pub use explain::{Explanation, explain, topics};
-pub use extrapolate::{ExtrapolationRequest, extrapolate};
+pub use extrapolate::{ExtrapolationRequest, extrapolate, why_no_curve};
 pub use fail_if::{FAIL_IF_FORM, fail_if_cells, fail_if_problems};
 pub use figures::{NamedFigures, compare_figures, mean_figures};
 pub use input::{Input, RunFacts};

@@ -30,7 +30,8 @@ fn is_merged(cut: Cut, cell: &CellSummary) -> bool {
 pub struct CutCeiling<'a> {
     /// The cut's cell.
     pub cell: &'a CellSummary,
-    /// Its rate.
+    /// The most that the path's load moves past it: its rate, and for a mix of reads and writes as much more than a stream's as it
+    /// moves in the other direction.
     pub bytes_per_s: f64,
     /// Whether it ran with the same number of requests in flight; else it is the best that the cut reached at this
     /// operation and block.

@@ -29,14 +29,12 @@ pub(crate) fn run(arguments: &CompareArguments, console: &Console) -> Result<Exi
     let [a, b, noise @ ..] = sides.as_slice() else {
         return Err(CommandFailure::could_not_run("the records could not be opened"));
     };
-    if let Some((folder, side)) =
-        arguments.noise.as_ref().zip(noise.first()).filter(|(_, side)| side.runs.len() < 2)
-    {
+    let is_single = noise.first().is_some_and(|side| side.runs.len() < 2);
+    if let Some(folder) = arguments.noise.as_ref().filter(|_| is_single) {
         return Err(CommandFailure::bad_input(format!(
-            "--noise {}: {} does not show how much runs differ; name a folder with two or more, such as that of \
+            "--noise {}: one run does not show how much runs differ; name a folder with two or more, such as that of \
              `narrows noise`",
             folder.display(),
-            if side.runs.is_empty() { "no run" } else { "one run" },
         )));
     }
     let basis = ComparisonBasis { margin_ratio: arguments.margin, noise: noise.first().map(Side::compared) };

@@ -4,10 +4,8 @@ use crate::args::PredictArguments;
 use crate::console::Console;
 use crate::diagnose::read_record;
 use crate::exit::{CommandFailure, Exit};
-use narrows_analysis::{ExtrapolationRequest, extrapolate};
+use narrows_analysis::{ExtrapolationRequest, extrapolate, why_no_curve};
 use narrows_model::extrapolation::Extrapolation;
-use narrows_model::summary::CellSummary;
-use narrows_model::{Cut, Summary};
 use narrows_record::Record;
 use narrows_report::text::Style;
 
@@ -25,7 +23,7 @@ pub(crate) fn run(arguments: &PredictArguments, console: &Console) -> Result<Exi
         return Err(CommandFailure::bad_input(format!(
             "{}: {}",
             arguments.record.display(),
-            no_load(&summary)
+            why_no_curve(&summary)
         )));
     }
     refused(&found)?;
@@ -49,20 +47,4 @@ fn refused(found: &Extrapolation) -> Result<(), CommandFailure> {
         Some(format!("{} of {}: {}; {}", load.op, load.block_bytes, refusal.reason, refusal.hint))
     });
     Err(CommandFailure::could_not_run(reasons.collect::<Vec<_>>().join("\nnarrows: ")))
-}
-
-/// Why a record has no load of which rates are computed.
-fn no_load(summary: &Summary) -> &'static str {
-    let is_paced = |cell: &CellSummary| {
-        let load = &cell.requested;
-        let has_cap = load.max_bytes_per_s.is_some() || load.max_ops_per_s.is_some();
-        has_cap || load.think_ns.0 > 0 || cell.offered_ops_per_s.is_some()
-    };
-    let is_scaled = summary.sweeps.iter().any(|sweep| sweep.factor == "clients" && sweep.points.len() > 1);
-    let is_of_path = |cell: &&CellSummary| cell.cut == Cut::Path;
-    if is_scaled && summary.cells.iter().filter(is_of_path).any(is_paced) {
-        return "a cap, a schedule or think time limited its load, so that the clients show nothing of the path; measure \
-                without it (--max-rate, max_rate, max_ops, offered, think)";
-    }
-    "no load of this record was measured with several numbers of clients; measure with `narrows scale TARGET`"
 }

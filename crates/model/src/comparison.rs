@@ -219,8 +219,7 @@ impl RegimeLimit {
             (" read and write (", [" read (", " write ("]),
         ];
         let both = BOTH.iter().find(|(both, _)| self.regime.contains(both));
-        let is_mix = self.regime.contains(" mixed read and write (");
-        match both.filter(|_| !is_mix) {
+        match both {
             Some((both, each)) => each.iter().map(|one| self.regime.replacen(both, one, 1)).collect(),
             None => vec![self.regime.clone()],
         }

@@ -49,11 +49,12 @@ impl SkippedCell {
 
     /// The block size of a cell of the path for which there is too little room; `None` for any other.
     #[must_use]
-    pub fn block_without_room(&self) -> Option<&str> {
+    pub fn block_without_room(&self) -> Option<Bytes> {
         let mut parts = self.cell.0.split('/');
         let is_of_path = parts.next() == Some(Cut::Path.name());
         let lacks_room = [Self::FREE_SPACE, Self::FILE_SIZE].iter().any(|text| self.reason.contains(text));
-        parts.nth(1).filter(|_| is_of_path && lacks_room)
+        let block = parts.nth(1).filter(|_| is_of_path && lacks_room)?;
+        crate::quantity::parse_size(block).ok()
     }
 }
 

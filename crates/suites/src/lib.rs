@@ -22,6 +22,7 @@ mod limits;
 pub mod machine_name;
 pub mod mdtest;
 pub mod postmark;
+mod process_cpu;
 mod suite;
 mod suite_load;
 // new suite: module

@@ -48,6 +48,9 @@ fn variation(loads: &[&ComparedCell], facts: &ComparisonFacts<'_>) -> Option<Str
         rates.iter().filter(move |rate| rate.spread.is_some_and(|spread| spread.source == source))
     };
     let counts = format!("{} of A and {} of B", runs(facts.a.runs.len()), runs(facts.b.runs.len()));
+    let noise = facts
+        .noise
+        .map_or_else(String::new, |noise| format!(" and {} of {}", runs(noise.runs.len()), noise.name));
     if of(SpreadSource::Assumed).next().is_some() {
         let is_steady = |rate: &&&ComparedFigure| {
             rate.spread.is_some_and(|spread| spread.deviation_ratio < 2.0 * ASSUMED_STEADY_RATIO)
@@ -60,17 +63,18 @@ fn variation(loads: &[&ComparedCell], facts: &ComparisonFacts<'_>) -> Option<Str
         } else {
             String::new()
         };
+        let measure = if facts.noise.is_some() {
+            "Measure it with three or more runs (`narrows noise TARGET --runs 3`)"
+        } else {
+            "Measure it (`narrows noise TARGET`, then --noise DIR)"
+        };
         return Some(format!(
-            "{counts} do not show how much runs of this path differ with nothing changed. A deviation of {} from run to \
-             run is assumed{steady}, as measured on a busy machine. Measure it (`narrows noise TARGET`, then --noise DIR), \
-             or give three or more runs a side.",
+            "{counts}{noise} do not show how much runs of this path differ with nothing changed. A deviation of {} from run to \
+             run is assumed{steady}, as measured on a busy machine. {measure}, or give three or more runs a side.",
             percent(ASSUMED_RATIO)
         ));
     }
     if of(SpreadSource::Pooled).next().is_some() {
-        let noise = facts
-            .noise
-            .map_or_else(String::new, |noise| format!(" and {} of {}", runs(noise.runs.len()), noise.name));
         return Some(format!(
             "The intervals are computed from how much {counts}{noise} differ, taken together: with three or more runs a \
              side, those alone show it."

@@ -263,6 +263,11 @@ fn the_remarks_say_where_the_variation_is_from() {
     );
     let assumed = remarks(compared(&a[0], &b[0]));
     assert!(assumed.contains("A deviation of 45 % from run to run is assumed"), "{assumed}");
+    let few = remarks(compared_by(&a[..1], &b[..1], &noise[..2], MARGIN_RATIO));
+    assert!(
+        few.contains("and 2 runs of noise do not show") && few.contains("three or more runs (`narrows noise"),
+        "{few}"
+    );
     let one_more = compared_by(&a, &b[..1], &[], MARGIN_RATIO);
     let source = one_more.cells[0].figures[0].spread.unwrap().source;
     assert_eq!(source, SpreadSource::Pooled, "three runs of one side show the variation of the single one");

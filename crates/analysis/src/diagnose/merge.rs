@@ -125,5 +125,6 @@ fn agree(first: &NamedRegime<'_>, second: &NamedRegime<'_>) -> bool {
     let names = |load: &NamedRegime<'_>| {
         load.named.iter().map(|n| (n.segment, n.relation, n.scope)).collect::<Vec<_>>()
     };
-    settings(first) == settings(second) && names(first) == names(second)
+    let mixes = first.regime.mixes_directions() || second.regime.mixes_directions();
+    !mixes && settings(first) == settings(second) && names(first) == names(second)
 }

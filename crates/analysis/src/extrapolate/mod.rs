@@ -12,15 +12,16 @@ mod network;
 mod past_knee;
 mod stations;
 
-use crate::scaling::Curve;
+use crate::scaling::{CLIENTS, Curve};
+use crate::summary::laws::is_unbounded;
 use crate::text;
 use after_full::WriteMemory;
-use narrows_model::Summary;
 use narrows_model::extrapolation::{
     EXTRAPOLATION_SCHEMA, ExtrapolatedRate, ExtrapolatedStage, Extrapolation, ExtrapolationMethod,
     ExtrapolationRefusal, LoadExtrapolation, StageChange,
 };
 use narrows_model::summary::{DoubtCode, Interval, SaturationState};
+use narrows_model::{Cut, Summary};
 use stations::Stations;
 
 /// Level of the intervals.
@@ -66,6 +67,18 @@ pub fn extrapolate(summary: &Summary, request: &ExtrapolationRequest, version: &
         changes: request.changes.clone(),
         loads: Curve::all(summary).iter().map(|curve| load(summary, curve, request)).collect(),
     }
+}
+
+/// Why a summary has no load of which rates are computed, and what to do.
+#[must_use]
+pub fn why_no_curve(summary: &Summary) -> &'static str {
+    let is_scaled = summary.sweeps.iter().any(|sweep| sweep.factor == CLIENTS && sweep.points.len() > 1);
+    let mut path = summary.cells.iter().filter(|cell| cell.cut == Cut::Path);
+    if is_scaled && path.any(|cell| !is_unbounded(cell)) {
+        return "a cap, a schedule or think time limited its load, so that the clients show nothing of the path; measure \
+                without it (--max-rate, max_rate, max_ops, offered, think)";
+    }
+    "no load of this record was measured with several numbers of clients; measure with `narrows scale TARGET`"
 }
 
 /// What one way to compute rates gives.
@@ -118,7 +131,7 @@ fn computed(
     if let Some(found) = saturation.filter(|_| is_past_knee && !request.is_changed()) {
         return past_knee::rates(summary, curve, &found, request);
     }
-    let found = network::rates(summary, curve, stations, request);
+    let found = network::rates(summary, curve, stations, request, !is_past_knee);
     found.or_else(|refusal| growth::rates(summary, curve, stations, request, refusal))
 }
 

@@ -10,7 +10,6 @@ use crate::scaling::{BYTES_UNIT, Curve};
 use crate::text;
 use crate::thresholds::{FULL_RATIO, UNEXPLAINED_RATIO};
 use narrows_model::extrapolation::{ExtrapolatedRate, ExtrapolationMethod, ExtrapolationRefusal};
-use narrows_model::summary::SaturationState;
 use narrows_model::units::{round_to_u64, saturate_u32};
 use narrows_model::{Segment, Summary};
 use narrows_stats::mva::{Network, QueueStation, StationKind};
@@ -24,7 +23,7 @@ const SIMULATED_HALVINGS: u32 = 14;
 /// Standard error of a simulated rate over it: that of 50 000 exponential times is 1 / sqrt(50 000).
 const SIMULATION_ERROR: f64 = 0.005;
 
-/// The rates that `request` asks for.
+/// The rates that `request` asks for; `grows`: whether the rate may still grow with the clients that were measured.
 ///
 /// # Errors
 /// Where a stage that can end the growth is not known, or the network does not explain the points.
@@ -33,9 +32,9 @@ pub(super) fn rates(
     curve: &Curve<'_>,
     stations: &Stations,
     request: &ExtrapolationRequest,
+    grows: bool,
 ) -> Result<Computed, ExtrapolationRefusal> {
-    let saturation = curve.saturation(summary.seed);
-    stations.check(saturation.is_none_or(|found| found.state != SaturationState::Reached))?;
+    stations.check(grows)?;
     let model = PathModel::fitted(summary, curve, stations)?;
     let changed = stations.changed(&request.changes)?;
     let mut rates = Vec::new();

@@ -81,14 +81,14 @@ impl Stations {
     /// The first that is not, with what to measure.
     pub(super) fn check(&self, grows: bool) -> Result<(), ExtrapolationRefusal> {
         if let Some(open) = self.unbound.first().filter(|_| !grows) {
+            let cut = open.cut.name();
             let reason = format!(
-                "what {} sustains is not known: the cut {} still grew",
-                open.segment,
-                open.cut.name()
+                "what {} sustains is not known: nothing shows that the cut {cut} stops to grow",
+                open.segment
             );
             return Err(refusal(
                 &reason,
-                "measure with more clients (narrows scale --clients), until the cut stops to grow",
+                "measure with more clients and more trials (narrows scale --clients, --trials)",
             ));
         }
         if let Some(open) = self.unbound.first() {

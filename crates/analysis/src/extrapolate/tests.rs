@@ -7,7 +7,7 @@ use crate::testing::scaled::{ScaledLoad, scaled};
 use narrows_model::extrapolation::{ExtrapolationMethod, LoadExtrapolation, StageChange};
 use narrows_model::sim_profile::SimProfile;
 use narrows_model::units::BytesPerSec;
-use narrows_model::{Nanos, Segment};
+use narrows_model::{Cut, Nanos, Segment};
 
 fn request(clients: &[u32]) -> ExtrapolationRequest {
     ExtrapolationRequest { clients: clients.to_vec(), servers: vec![1], changes: Vec::new() }
@@ -93,6 +93,41 @@ fn changes_of_stages_that_are_not_known_are_refused() {
     let changes = vec![StageChange::ServerCpu(2.0)];
     let found = asked(&machine("local-ssd"), load, &ExtrapolationRequest { changes, ..request(&[16]) });
     assert!(found.refusal.unwrap().reason.starts_with("server-cpu"));
+}
+
+#[test]
+fn a_change_behind_the_knee_needs_what_was_measured_by_itself_and_says_so() {
+    let load = ScaledLoad { clients: &[1, 2, 4, 8, 16, 32], ..ScaledLoad::default() };
+    let server = machine("ten-gigabit-nfs");
+    let refused = |cut: &dyn Fn(&mut narrows_model::Summary)| {
+        let mut summary = scaled(&server, load);
+        cut(&mut summary);
+        let changes = vec![StageChange::Disks(2.0)];
+        let found = extrapolate(&summary, &ExtrapolationRequest { changes, ..request(&[64]) }, "test");
+        found.loads[0].refusal.clone().unwrap()
+    };
+    let whole = refused(&|summary| summary.cells.retain(|cell| cell.cut != Cut::ServerStorage));
+    assert!(whole.reason.starts_with("what the device sustains was not measured by itself"), "{whole:?}");
+    let few = refused(&|summary| {
+        let most =
+            |cell: &narrows_model::summary::CellSummary| cell.cut != Cut::ServerStorage || cell.clients == 1;
+        let storage = summary.cells.iter().position(|cell| cell.cut == Cut::ServerStorage).unwrap();
+        let kept = summary.cells[storage].id.clone();
+        summary.cells.retain(|cell| cell.cut != Cut::ServerStorage || (cell.id == kept && most(cell)));
+    });
+    assert!(few.reason.contains("nothing shows that the cut server-storage stops to grow"), "{few:?}");
+}
+
+#[test]
+fn a_load_that_a_cap_limits_has_no_curve_and_the_reason_names_it() {
+    let mut summary = scaled(&machine("ten-gigabit-nfs"), ScaledLoad::default());
+    for cell in &mut summary.cells {
+        cell.requested.max_bytes_per_s = Some(20 << 20);
+    }
+    assert!(extrapolate(&summary, &request(&[64]), "test").loads.is_empty());
+    assert!(super::why_no_curve(&summary).starts_with("a cap, a schedule or think time"));
+    summary.sweeps.clear();
+    assert!(super::why_no_curve(&summary).starts_with("no load of this record"));
 }
 
 mod calibration;

@@ -13,9 +13,18 @@ pub(crate) fn is_in_memory(cut: Cut) -> bool {
     matches!(cut, Cut::Generator | Cut::MemoryCopy)
 }
 
-/// Whether a cut sends requests through layers of the path, so that its rate bounds the path's.
+/// Whether a cut is a raw stream, which moves bytes in one direction.
+pub(crate) fn is_stream(cut: Cut) -> bool {
+    matches!(cut, Cut::NetworkStream | Cut::DirectStream)
+}
+
+/// The cuts that send requests through layers of the path, so that their rates bound the path's.
+pub(crate) const CEILING_CUTS: [Cut; 4] =
+    [Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage, Cut::LocalDevice];
+
+/// Whether a cut is one of them.
 pub(crate) fn ceiling_cut_of_path(cut: Cut) -> bool {
-    matches!(cut, Cut::NetworkStream | Cut::ServerMemory | Cut::ServerStorage | Cut::LocalDevice)
+    CEILING_CUTS.contains(&cut)
 }
 
 /// Time of one operation in seconds at this cell, from the rate: what the requester waits, thinking apart. `None` where

@@ -14,9 +14,9 @@ mod sharing;
 mod stripe_members;
 
 pub use cell::time_per_op_s;
-pub(crate) use cell::{ceiling_cut_of_path, is_in_memory, reads};
+pub(crate) use cell::{CEILING_CUTS, ceiling_cut_of_path, is_in_memory, is_stream, reads};
 pub(crate) use network::TravelTime;
 pub(crate) use path::{is_behind_daemon, is_on_memory, path_or_only, path_to};
-pub(crate) use settings::CellSettings;
+pub(crate) use settings::{CellSettings, MixKey, has_mix_of};
 pub use sharing::Sharing;
 pub(crate) use stripe_members::{StripeMembers, is_at};

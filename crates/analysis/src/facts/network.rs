@@ -1,5 +1,6 @@
 //! What of a cell passed a network: whether its connections did, which share of its bytes, at which rate.
 
+use super::cell::is_stream;
 use crate::verdict::OWN_CONNECTIONS;
 use narrows_model::rpc::PhaseCounters;
 use narrows_model::summary::{CellSummary, KindSummary};
@@ -96,15 +97,21 @@ pub(crate) fn network_share(cell: &CellSummary) -> f64 {
 /// Rate that a cell's cut transferred, in bytes a second: for a stream, what passed the network.
 pub(crate) fn transferred_bytes_per_s(cell: &CellSummary) -> f64 {
     match cell.cut {
-        Cut::NetworkStream | Cut::DirectStream => network_bytes_per_s(cell),
+        cut if is_stream(cut) => network_bytes_per_s(cell),
         _ => cell.rate_bytes_per_s.unwrap_or_default().0,
     }
 }
 
-/// Rate of what a cell moved over a network in the direction of its main operation, in bytes a second; 0 where nothing
-/// completed. A wire passes each direction on its own, so that of a mix of reads and writes one of them counts.
+/// Rate of what a cell moved over a network, in bytes a second; 0 where nothing completed.
 pub(crate) fn network_bytes_per_s(cell: &CellSummary) -> f64 {
-    cell.rate_bytes_per_s.unwrap_or_default().0 * network_share(cell) * direction_share(cell)
+    cell.rate_bytes_per_s.unwrap_or_default().0 * network_share(cell)
+}
+
+/// The most that a load of the path like `cell` moves past a cut of this cell's rate: of a mix of reads and writes a stream
+/// shows one direction, and a network passes each on its own.
+pub(crate) fn sustained_bytes_per_s(cut: &CellSummary, cell: &CellSummary) -> f64 {
+    let share = if is_stream(cut.cut) { direction_share(cell) } else { 1.0 };
+    ratio(transferred_bytes_per_s(cut), share).unwrap_or_default()
 }
 
 /// Share of a cell's bytes that its main operation's direction moved: below 1 for a mix of reads and writes.

@@ -3,7 +3,7 @@
 //! The slowest member limits a stripe: with n members it can move n times what that one moves.
 
 use super::network::transferred_bytes_per_s as rate;
-use super::reads;
+use super::{has_mix_of, reads};
 use narrows_model::summary::CellSummary;
 use narrows_model::{Cut, Layer, Target};
 
@@ -20,8 +20,10 @@ impl<'a> StripeMembers<'a> {
     /// addresses no stripe, or where a member was not measured.
     pub(crate) fn new(cells: &'a [CellSummary], cut: Cut, path: &CellSummary) -> Option<Self> {
         let Target::Stripe(stripe) = &path.target else { return None };
-        let same =
-            |cell: &&CellSummary| cell.cut == cut && reads(cell.op) == reads(path.op) && rate(cell) > 0.0;
+        let same = |cell: &&CellSummary| {
+            let is_alike = cell.cut == cut && reads(cell.op) == reads(path.op) && has_mix_of(cell, path);
+            is_alike && rate(cell) > 0.0
+        };
         let best = |member: &Target| {
             let alone = cells.iter().filter(same).filter(|cell| is_at(&cell.target, member));
             alone.max_by(|a, b| rate(a).total_cmp(&rate(b)))

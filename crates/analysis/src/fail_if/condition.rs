@@ -3,7 +3,7 @@
 use super::FAIL_IF_FORM;
 use super::selection::LoadSelection;
 use narrows_model::quantity::{parse_duration, parse_rate};
-use narrows_model::summary::{CellSummary, Interval, LatencySummary};
+use narrows_model::summary::{CellSummary, Interval, KindSummary, LatencySummary};
 use narrows_model::{Cell, Nanos, units::ratio};
 
 /// The metrics, for refusals.
@@ -138,8 +138,35 @@ impl ThresholdMetric {
         limit
     }
 
-    /// The figure of a cell with its interval; `None` where it was not measured.
-    pub(super) fn figure(self, cell: &CellSummary) -> Option<(f64, Option<Interval>)> {
+    /// The figure of what is meant of a cell, with its interval; `None` where it was not measured.
+    pub(super) fn figure(
+        self,
+        cell: &CellSummary,
+        selection: &LoadSelection,
+    ) -> Option<(f64, Option<Interval>)> {
+        match selection.kinds(cell) {
+            Some(kinds) => Some((self.of_kinds(cell, &kinds)?, None)),
+            None => self.of_cell(cell),
+        }
+    }
+
+    /// The figure of some kinds of requests of a mix: rates add up, quantiles of several kinds do not.
+    fn of_kinds(self, cell: &CellSummary, kinds: &[&KindSummary]) -> Option<f64> {
+        let only = match kinds {
+            [kind] => Some(&kind.latency_ns),
+            _ => None,
+        };
+        match self {
+            Self::Rate => kinds.iter().filter_map(|kind| Some(kind.rate_bytes_per_s?.0)).reduce(|a, b| a + b),
+            Self::Iops => kinds.iter().filter_map(|kind| Some(kind.ops_per_s?.0)).reduce(|a, b| a + b),
+            Self::Response(quantile) => Some(quantile.pick(only?)?.0),
+            // Writes alone wait until data is durable, whatever is mixed with them.
+            Self::Commit(_) if kinds.iter().any(|kind| !kind.op.moves_towards_device()) => None,
+            Self::Commit(quantile) => Some(quantile.pick(&cell.commit.as_ref()?.latency_ns)?.0),
+        }
+    }
+
+    fn of_cell(self, cell: &CellSummary) -> Option<(f64, Option<Interval>)> {
         match self {
             Self::Rate => Some((cell.rate_bytes_per_s?.0, cell.interval.clone())),
             Self::Iops => {

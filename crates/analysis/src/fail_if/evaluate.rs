@@ -45,7 +45,7 @@ fn selected<'a>(condition: &FailCondition, view: &SummaryView<'a>) -> Vec<&'a Ce
 }
 
 fn outcome(text: &str, condition: &FailCondition, cell: Option<&CellSummary>) -> ThresholdOutcome {
-    let figure = cell.and_then(|cell| condition.metric.figure(cell));
+    let figure = cell.and_then(|cell| condition.metric.figure(cell, &condition.selection));
     let (value, interval) = figure.map_or((None, None), |(value, interval)| (Some(value), interval));
     ThresholdOutcome {
         condition: text.to_owned(),

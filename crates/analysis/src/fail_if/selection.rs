@@ -3,6 +3,7 @@
 use crate::view::RegimeKind;
 use narrows_model::cell::FactorValue;
 use narrows_model::quantity::{parse_duration, parse_size};
+use narrows_model::summary::{CellSummary, KindSummary};
 use narrows_model::workload::{Acknowledgement, Order, SyncPolicy, Workload};
 use narrows_model::{Bytes, Nanos};
 use std::collections::BTreeMap;
@@ -11,9 +12,11 @@ use std::collections::BTreeMap;
 const SMALL_BYTES: u64 = 64 << 10;
 /// What is done, as reports name it.
 const OPS: [&str; 9] = ["read", "write", "put", "get", "append", "stat", "rename", "delete", "transactions"];
+/// The word for loads that mix operations or block sizes.
+const MIX: &str = "mix";
 /// All that may be said of a load, for refusals.
 const LOAD_WORDS: &str = "bulk, random, one-at-a-time, synchronous; read, write, put, get, append, stat, rename, \
-                          delete, transactions; a block size such as 4KiB; requests in flight such as x16; a factor of the study \
+                          delete, transactions; mix; a block size such as 4KiB; requests in flight such as x16; a factor of the study \
                           such as depth=16";
 
 /// A kind of load by its word in reports.
@@ -30,6 +33,8 @@ pub(super) enum NamedKind {
 pub(super) struct LoadSelection {
     pub(super) kind: Option<NamedKind>,
     op: Option<String>,
+    /// Whether loads are meant that mix operations or block sizes.
+    is_mix: bool,
     block: Option<Bytes>,
     in_flight: Option<u64>,
     factors: Vec<(String, String)>,
@@ -56,6 +61,9 @@ impl LoadSelection {
             let second = self.op.replace(word.to_owned()).is_some();
             return if second { Err(twice("operation")) } else { Ok(()) };
         }
+        if word == MIX {
+            return if std::mem::replace(&mut self.is_mix, true) { Err(twice("word of it")) } else { Ok(()) };
+        }
         if let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.is_empty()) {
             self.factors.push((name.to_owned(), value.to_owned()));
             return Ok(());
@@ -75,17 +83,42 @@ impl LoadSelection {
         }
     }
 
-    /// Whether a load is one of those meant.
+    /// The kinds of requests of a mix that are meant; `None` where all of the load is.
+    pub(super) fn kinds<'c>(&self, cell: &'c CellSummary) -> Option<Vec<&'c KindSummary>> {
+        let is_part = mixes(&cell.requested) && (self.op.is_some() || self.block.is_some());
+        let meant = |kind: &&KindSummary| {
+            self.op.as_ref().is_none_or(|op| op == kind.op.name())
+                && self.block.is_none_or(|block| block == kind.block_bytes)
+        };
+        is_part.then(|| cell.kinds.iter().filter(meant).collect())
+    }
+
+    /// Whether a load, or a part of its mix, is one of those meant.
     pub(super) fn matches(&self, load: &Workload, factors: &BTreeMap<String, FactorValue>) -> bool {
         self.kind.is_none_or(|kind| kind.matches(load))
-            && self.op.as_ref().is_none_or(|op| op == load.name())
-            && self.block.is_none_or(|block| block == load.block_bytes)
+            && (!self.is_mix || mixes(load))
+            && self.op.as_ref().is_none_or(|op| does(load, op))
+            && self.block.is_none_or(|block| block == load.block_bytes || has_block(load, block))
             && self.in_flight.is_none_or(|count| count == load.in_flight_configured())
             && self
                 .factors
                 .iter()
                 .all(|(name, value)| factors.get(name).is_some_and(|found| is_value(found, value)))
     }
+}
+
+/// Whether requests of a load differ in operation or size by their weights.
+fn mixes(load: &Workload) -> bool {
+    load.op_mix.len() > 1 || load.block_mix.len() > 1
+}
+
+/// Whether a load, or a part of its mix, is an operation.
+fn does(load: &Workload, op: &str) -> bool {
+    op == load.name() || load.op_mix.iter().any(|share| share.op.name() == op)
+}
+
+fn has_block(load: &Workload, block: Bytes) -> bool {
+    load.block_mix.iter().any(|share| share.block_bytes == block)
 }
 
 fn unknown(word: &str) -> String {
@@ -156,5 +189,14 @@ pub(super) fn words(load: &Workload) -> String {
     ];
     let kind = kind.into_iter().find(|(kind, _)| kind.matches(load)).map_or("", |(_, word)| word);
     let in_flight = load.in_flight_configured();
-    format!("{kind} {} {} x{in_flight}", load.name(), load.block_bytes).trim_start().to_owned()
+    let sizes: Vec<String> = match load.block_mix.as_slice() {
+        [] => vec![load.block_bytes.to_string()],
+        mix => mix.iter().map(|share| share.block_bytes.to_string()).collect(),
+    };
+    let ops: Vec<&str> = match load.op_mix.as_slice() {
+        [] => vec![load.name()],
+        mix => mix.iter().map(|share| share.op.name()).collect(),
+    };
+    let mix = if mixes(load) { "mix of " } else { "" };
+    format!("{kind} {mix}{} {} x{in_flight}", ops.join(" and "), sizes.join(" and ")).trim_start().to_owned()
 }

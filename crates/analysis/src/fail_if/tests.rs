@@ -3,8 +3,9 @@
 use super::condition::FailCondition;
 use super::{fail_if_cells, fail_if_problems, outcomes};
 use crate::testing::{Grid, gridded, plan};
-use narrows_model::summary::{Interval, ThresholdOutcome, ThresholdState};
-use narrows_model::{Plan, Summary};
+use narrows_model::summary::{Interval, KindSummary, LatencySummary, ThresholdOutcome, ThresholdState};
+use narrows_model::workload::OpShare;
+use narrows_model::{BytesPerSec, Op, OpsPerSec, Plan, Summary};
 use proptest::prelude::*;
 
 fn one(summary: &Summary, text: &str) -> ThresholdOutcome {
@@ -120,4 +121,36 @@ proptest! {
     ) {
         let _ = FailCondition::parse(&words.join(" "));
     }
+}
+
+#[test]
+fn a_condition_on_a_part_of_a_mix_is_about_the_requests_of_that_kind() {
+    let mut summary = gridded("local-ssd");
+    let id = "path/read/4KiB/qd16/c1";
+    let cell = summary.cells.iter_mut().find(|cell| cell.id == id).unwrap();
+    let kind = |op, ops: f64, p99: u64| KindSummary {
+        op,
+        block_bytes: cell.block_bytes,
+        op_count: 100,
+        rate_bytes_per_s: Some(BytesPerSec(ops * 4096.0)),
+        ops_per_s: Some(OpsPerSec(ops)),
+        latency_ns: LatencySummary { p99: Some(p99), ..cell.latency_ns },
+    };
+    let kinds = vec![kind(Op::Read, 7000.0, 1_000_000), kind(Op::Write, 3000.0, 9_000_000)];
+    cell.requested.op_mix =
+        [(Op::Read, 7.0), (Op::Write, 3.0)].map(|(op, weight)| OpShare { op, weight }).to_vec();
+    (cell.kinds, cell.ops_per_s) = (kinds, Some(OpsPerSec(10_000.0)));
+    cell.interval = None;
+    summary.cells.retain(|cell| cell.id == id);
+    let value = |text: &str| one(&summary, text).value;
+    assert_eq!(value("read iops < 1"), Some(7000.0));
+    assert_eq!(value("write 4KiB x16 iops < 1"), Some(3000.0));
+    assert_eq!(value("write rate < 1MiB/s"), Some(3000.0 * 4096.0));
+    assert_eq!(value("write p99 > 1ms"), Some(9e6));
+    assert_eq!(value("x16 iops < 1"), Some(10_000.0));
+    assert_eq!(value("mix iops < 1"), Some(10_000.0));
+    assert_eq!(value("mix 4KiB p99 > 1ms"), None, "a quantile of two kinds is neither's");
+    let mut plain = gridded("local-ssd");
+    plain.cells.retain(|cell| cell.id == id);
+    assert_eq!(one(&plain, "mix iops < 1").state, ThresholdState::NotMeasured);
 }

@@ -67,7 +67,7 @@ pub(crate) fn compare_with_cut(
     let shown = EvidenceSource { counter: "payload acknowledged or received (TCP_INFO)", command: &command };
     if is_single(cell) {
         // The best rate of the wire in this direction at any block: what the block's bytes alone cost, on each leg.
-        let best = view.best_of(cut, cell).unwrap_or(ceiling.bytes_per_s);
+        let best = view.best_of(cut, cell).unwrap_or(ceiling.bytes_per_s) * direction_share(cell);
         let passes_proxy = cut == Cut::NetworkStream && view.passes_proxy(cell);
         let legs = if passes_proxy { 2.0 } else { 1.0 };
         let part_s = legs * cell.block_bytes.as_f64() / best;
@@ -76,7 +76,9 @@ pub(crate) fn compare_with_cut(
         return unless_cut_was_limited(verdict, ceiling);
     }
     cell.rate_bytes_per_s?;
-    let carried = SegmentRate { segment: Segment::NetworkBandwidth, cell, rate: network_bytes_per_s(cell) };
+    let (one_way, in_all) = (direction_share(cell), network_bytes_per_s(cell));
+    let carried = SegmentRate { segment: Segment::NetworkBandwidth, cell, rate: in_all * one_way };
+    let ceiling = CutCeiling { bytes_per_s: ceiling.bytes_per_s * one_way, ..ceiling };
     let verdict = evaluate_segment_rate(carried, ceiling, text::network_rate, shown)?;
     let stayed = 1.0 - network_share(cell);
     let verdict = if stayed <= 0.0 {
@@ -84,7 +86,7 @@ pub(crate) fn compare_with_cut(
     } else {
         verdict.with_evidence(of_loopback(stayed), "payload of connections within a host", "")
     };
-    let verdict = if direction_share(cell) < 1.0 {
+    let verdict = if one_way < 1.0 {
         let text = format!(
             "only what it {} is counted: a network passes each direction on its own",
             if cell.op.moves_towards_device() { "writes" } else { "reads" },

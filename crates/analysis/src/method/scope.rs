@@ -5,6 +5,7 @@
 
 use super::network;
 use crate::facts::StripeMembers;
+use crate::facts::network::transferred_bytes_per_s;
 use crate::text;
 use crate::thresholds::{FULL_RATIO, GAIN_RATIO};
 use crate::view::SummaryView;
@@ -75,7 +76,7 @@ fn of_clients(view: &SummaryView<'_>, cell: &CellSummary) -> Option<NetworkScope
 /// CPUs of the hosts.
 fn of_servers(view: &SummaryView<'_>, cell: &CellSummary) -> Option<NetworkScope> {
     let alone = StripeMembers::new(&view.summary.cells, Cut::NetworkStream, cell)?;
-    let combined = view.best_of(Cut::NetworkStream, cell)?;
+    let combined = transferred_bytes_per_s(view.best_at_any_block(Cut::NetworkStream, cell)?.cell);
     let share = ratio(combined, alone.combined_bytes_per_s())?;
     let measured = format!(
         "{}: streams to all {} servers at once move {}, {} of the {} that they move one at a time",

@@ -4,10 +4,10 @@
 //! matters. Saturated: the slowest segment decides. Loads in between are left out: their law needs
 //! demands that cuts alone do not give.
 
-use crate::facts::network::direction_share;
+use crate::facts::network::transferred_bytes_per_s;
 use crate::facts::offered_load::is_delivered;
 use crate::thresholds::HARDLY_EXPLAINED_RATIO;
-use crate::view::{CutCeiling, SummaryView, time_per_op_s};
+use crate::view::{SummaryView, time_per_op_s};
 use narrows_model::counters::Role;
 use narrows_model::summary::{CellPrediction, CellSummary, Prediction};
 use narrows_model::units::ratio;
@@ -100,7 +100,8 @@ fn serial_parts(view: &SummaryView<'_>, cell: &CellSummary) -> Vec<Option<f64>> 
     }
     if matches!(cell.target.form(), Target::Tcp { layer: Layer::Memory, .. }) {
         let stream = view.ceiling(Cut::NetworkStream, cell);
-        let transfer_s = stream.and_then(|stream| ratio(cell.block_bytes.as_f64(), stream.bytes_per_s));
+        let transfer_s =
+            stream.and_then(|stream| ratio(cell.block_bytes.as_f64(), transferred_bytes_per_s(stream.cell)));
         let demand_s = |role: Role| SummaryView::cpu(cell, role).and_then(|cpu| cpu.service_demand_s_per_op);
         let round_trip_s = cell.rtt_min_ns.map(Nanos::as_secs_f64);
         return vec![round_trip_s, transfer_s, demand_s(Role::Client), demand_s(Role::Server)];
@@ -119,12 +120,7 @@ fn minimum(view: &SummaryView<'_>, cell: &CellSummary) -> Option<f64> {
         (false, _) => &[Cut::MemoryCopy, Cut::PageCache, Cut::LocalDevice],
     };
     let ceilings = cuts.iter().filter_map(|cut| view.ceiling(*cut, cell));
-    let most = |found: CutCeiling<'_>| match found.cell.cut {
-        // The stream moves bytes in one direction, and of a mix only a part.
-        Cut::NetworkStream => found.bytes_per_s / direction_share(cell).max(f64::MIN_POSITIVE),
-        _ => found.bytes_per_s,
-    };
-    ceilings.filter(|found| !is_capped(found.cell)).map(most).reduce(f64::min)
+    ceilings.filter(|found| !is_capped(found.cell)).map(|found| found.bytes_per_s).reduce(f64::min)
 }
 
 #[cfg(test)]

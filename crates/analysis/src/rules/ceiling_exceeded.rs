@@ -2,12 +2,13 @@
 
 use super::{Rule, SegmentVerdict};
 use crate::case::{Case, Cases};
+use crate::facts::CEILING_CUTS;
 use crate::facts::flags::{CEILING_EXCEEDED, has};
 use crate::method;
 use crate::text;
 use crate::view::SummaryView;
+use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
-use narrows_model::{Cut, Segment};
 
 /// The rule.
 pub(super) static RULE: Rule = Rule {
@@ -38,9 +39,10 @@ fn run(cases: &Cases<'_>) -> Vec<SegmentVerdict> {
 }
 
 fn excess(view: &SummaryView<'_>, cell: &CellSummary) -> String {
-    let cuts = [Cut::NetworkStream, Cut::ServerMemory, Cut::ServerStorage, Cut::LocalDevice];
-    let found =
-        cuts.into_iter().filter_map(|cut| view.ceiling(cut, cell)).filter(|found| found.same_settings);
+    let found = CEILING_CUTS
+        .into_iter()
+        .filter_map(|cut| view.ceiling(cut, cell))
+        .filter(|found| found.same_settings);
     let lowest = found.min_by(|a, b| a.bytes_per_s.total_cmp(&b.bytes_per_s));
     let rate = text::storage_rate(cell.rate_bytes_per_s.unwrap_or_default().0);
     match lowest {
@@ -48,7 +50,7 @@ fn excess(view: &SummaryView<'_>, cell: &CellSummary) -> String {
             "{} moves {rate}, {} alone {}",
             cell.id,
             lowest.cell.cut.name(),
-            text::storage_rate(lowest.cell.rate_bytes_per_s.unwrap_or_default().0)
+            text::storage_rate(lowest.bytes_per_s)
         ),
         None => format!("{} moves {rate}, more than a cut of it", cell.id),
     }
@@ -58,7 +60,7 @@ fn excess(view: &SummaryView<'_>, cell: &CellSummary) -> String {
 mod tests {
     use super::*;
     use crate::testing::builtin;
-    use narrows_model::{BytesPerSec, Summary};
+    use narrows_model::{BytesPerSec, Cut, Summary};
 
     /// A path with as many bytes a second as its raw stream, times `factor`.
     fn at(factor: f64, flagged: bool) -> Summary {

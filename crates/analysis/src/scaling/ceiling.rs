@@ -1,7 +1,8 @@
 //! What the stages that all clients share sustain: the cuts of the path, each by more and more clients.
 
 use super::{BYTES_UNIT, Curve};
-use crate::facts::{is_at, reads};
+use crate::facts::network::direction_share;
+use crate::facts::{has_mix_of, is_at, is_stream, reads};
 use crate::summary::laws::{in_flight, saturation, standard_error};
 use crate::thresholds::ONE_OF_RATIO;
 use narrows_model::summary::{CellSummary, SaturationState};
@@ -97,17 +98,23 @@ impl CutLoad {
             .iter()
             .filter(|known| known.cut == self.cut && known.block_bytes == self.block_bytes)
             .filter(|known| reads(known.op) == reads(curve.first().op) && curve.rate(known) > 0.0)
-            .filter(|known| is_wanted(known))
+            .filter(|known| has_mix_of(known, curve.first()) && is_wanted(known))
             .collect();
         // At the server the workers of all clients are those of one.
         cells.sort_by_key(|cell| cell.in_flight.configured);
         cells.dedup_by_key(|cell| cell.in_flight.configured);
         let best = cells.iter().max_by(|a, b| curve.rate(a).total_cmp(&curve.rate(b)))?;
+        let one_way = if is_stream(self.cut) && curve.unit == BYTES_UNIT {
+            direction_share(curve.first())
+        } else {
+            1.0
+        };
         let grows = saturation(&cells, in_flight, summary.seed);
         Some(StageCeiling {
             segment: self.segment,
             cut: self.cut,
-            rate: curve.rate(best),
+            // Of a mix a stream shows one direction alone.
+            rate: curve.rate(best) / one_way,
             relative_error: standard_error(best),
             binds: grows.is_some_and(|found| found.state == SaturationState::Reached),
         })

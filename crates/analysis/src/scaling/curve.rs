@@ -9,7 +9,7 @@ use narrows_model::{Cut, Summary};
 use narrows_stats::scaling::{ScalingParameters, ScalingPoint};
 
 /// The factor of a study that varies the clients.
-const CLIENTS: &str = "clients";
+pub(crate) const CLIENTS: &str = "clients";
 /// The unit of a load that moves bytes.
 pub(crate) const BYTES_UNIT: &str = "B/s";
 

@@ -9,7 +9,7 @@ mod law;
 mod stage;
 
 pub(crate) use ceiling::{StageCeiling, member_ceilings, stage_ceilings};
-pub(crate) use curve::{BYTES_UNIT, Curve};
+pub(crate) use curve::{BYTES_UNIT, CLIENTS, Curve};
 pub(crate) use stage::is_hardware_full;
 
 use narrows_model::Summary;

@@ -9,7 +9,8 @@ use crate::facts::flags::{
     INTERVAL_NOT_REACHED, LITTLE_LAW_VIOLATED, MIXTURE, NOT_COLD, ONE_GROUP, SHORT_RUN, STEADY_NOT_REACHED,
     STEAL, STUCK_REQUESTS, UNSTEADY, VERIFIED, WARM_UP_IN_WINDOW, WINDOW_TOO_SHORT,
 };
-use crate::facts::{CellSettings, ceiling_cut_of_path, foreign, offered_load, reads};
+use crate::facts::network::sustained_bytes_per_s;
+use crate::facts::{CEILING_CUTS, CellSettings, ceiling_cut_of_path, foreign, offered_load, reads};
 use crate::thresholds::{DELIVERED_RATIO, RAISED_RATIO};
 use narrows_model::summary::CellSummary;
 use narrows_model::units::ratio;
@@ -171,19 +172,70 @@ fn bends_a_quantile(count: u64, open_loop: narrows_model::summary::OpenLoopSumma
 /// Marks cells of the path that were faster than a cut of theirs at the same settings. The rate of a cut that was
 /// limited by its cap is no ceiling.
 pub(super) fn mark_exceeded_ceilings(cells: &mut [CellSummary]) {
-    let mut lowest: HashMap<CellSettings, f64> = HashMap::new();
-    let is_ceiling = |cell: &&CellSummary| ceiling_cut_of_path(cell.cut) && !offered_load::is_delivered(cell);
-    for cell in cells.iter().filter(is_ceiling) {
-        let Some(rate) = cell.rate_bytes_per_s else { continue };
-        let known = lowest.entry(CellSettings::from_cell(cell)).or_insert(rate.0);
-        *known = known.min(rate.0);
+    let is_ceiling = |cell: &&CellSummary| {
+        ceiling_cut_of_path(cell.cut)
+            && !offered_load::is_delivered(cell)
+            && cell.rate_bytes_per_s.is_some_and(|rate| rate.0 > 0.0)
+    };
+    let mut cuts: HashMap<(Cut, CellSettings), Vec<usize>> = HashMap::new();
+    for (index, cell) in cells.iter().enumerate().filter(|(_, cell)| is_ceiling(cell)) {
+        cuts.entry((cell.cut, CellSettings::from_cell(cell))).or_default().push(index);
     }
-    for cell in cells.iter_mut().filter(|cell| cell.cut == Cut::Path) {
-        let ceiling = lowest.get(&CellSettings::from_cell(cell)).copied();
-        let exceeded =
-            cell.rate_bytes_per_s.zip(ceiling).is_some_and(|(rate, most)| rate.0 > most * RAISED_RATIO);
-        if exceeded {
-            cell.flags.push(CEILING_EXCEEDED.to_owned());
-        }
+    let exceeds = |cell: &CellSummary| {
+        let settings = CellSettings::from_cell(cell);
+        let at_settings = CEILING_CUTS.iter().filter_map(|cut| cuts.get(&(*cut, settings.at(*cut))));
+        let most =
+            at_settings.flatten().map(|index| sustained_bytes_per_s(&cells[*index], cell)).reduce(f64::min);
+        cell.rate_bytes_per_s.zip(most).is_some_and(|(rate, most)| rate.0 > most * RAISED_RATIO)
+    };
+    let is_exceeding: Vec<bool> = cells.iter().map(|cell| cell.cut == Cut::Path && exceeds(cell)).collect();
+    for (cell, _) in cells.iter_mut().zip(is_exceeding).filter(|(_, exceeds)| *exceeds) {
+        cell.flags.push(CEILING_EXCEEDED.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::builtin;
+    use narrows_model::summary::KindSummary;
+    use narrows_model::workload::{BlockShare, OpShare};
+    use narrows_model::{Bytes, BytesPerSec, Op};
+
+    #[test]
+    fn a_mix_exceeds_a_stream_by_what_it_moves_in_one_direction() {
+        let exceeds = |change: &dyn Fn(&mut CellSummary, f64)| {
+            let mut cells = builtin("gigabit-nfs").cells;
+            cells.retain(|cell| cell.id == "path/read/1MiB/qd1/c1" || cell.cut == Cut::NetworkStream);
+            let of_stream = |cell: &&CellSummary| {
+                cell.cut == Cut::NetworkStream && reads(cell.op) && cell.block_bytes == Bytes(1 << 20)
+            };
+            let stream = cells.iter().find(of_stream).unwrap().rate_bytes_per_s.unwrap().0;
+            let path = cells.iter_mut().find(|cell| cell.cut == Cut::Path).unwrap();
+            path.flags.clear();
+            path.rate_bytes_per_s = Some(BytesPerSec(1.2 * stream));
+            change(path, stream);
+            mark_exceeded_ceilings(&mut cells);
+            cells.iter().any(|cell| cell.flags.iter().any(|flag| flag == CEILING_EXCEEDED))
+        };
+        assert!(exceeds(&|_, _| {}));
+        let mix_blocks = |cell: &mut CellSummary, _: f64| {
+            let share = |bytes| BlockShare { block_bytes: Bytes(bytes), weight: 1.0 };
+            cell.requested.block_mix = vec![share(4096), share(1 << 20)];
+        };
+        assert!(exceeds(&mix_blocks));
+        let mix_ops = |cell: &mut CellSummary, stream: f64| {
+            cell.requested.op_mix = [Op::Read, Op::Write].map(|op| OpShare { op, weight: 1.0 }).to_vec();
+            let kind = |op| KindSummary {
+                op,
+                block_bytes: cell.block_bytes,
+                op_count: 100,
+                rate_bytes_per_s: Some(BytesPerSec(0.6 * stream)),
+                ops_per_s: None,
+                latency_ns: cell.latency_ns,
+            };
+            cell.kinds = [Op::Read, Op::Write].map(kind).to_vec();
+        };
+        assert!(!exceeds(&mix_ops));
     }
 }

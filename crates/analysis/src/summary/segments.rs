@@ -6,7 +6,9 @@ use super::binding::binding;
 use super::laws;
 use super::{Machines, SERVER_WORKER_BUSY_RATIO};
 use crate::facts::flags::{WIRE_BY_INTERFACES, has};
-use crate::facts::network::{direction_share, loopback, network_share, transferred_bytes_per_s as rate};
+use crate::facts::network::{
+    loopback, network_share, sustained_bytes_per_s, transferred_bytes_per_s as rate,
+};
 use crate::facts::offered_load::is_delivered;
 use crate::facts::{CellSettings, StripeMembers, reads};
 use crate::thresholds::RAISED_RATIO;
@@ -191,17 +193,15 @@ fn point(cell: &CellSummary) -> Option<CurvePoint> {
 /// it matters. The generator must keep clear of every cell, so its fullest counts. Through a page cache the
 /// application's operations are not the device's, so only direct cells show operations at the device.
 fn utilisation(segment: Segment, measured: &[&CellSummary], cells: &[CellSummary]) -> Option<f64> {
-    let ceilings: HashMap<CellSettings, f64> = measured
+    let ceilings: HashMap<CellSettings, &CellSummary> = measured
         .iter()
-        .filter(|cell| !is_delivered(cell))
-        .filter_map(|cell| Some((CellSettings::from_cell(cell), cell.rate_bytes_per_s?.0)))
+        .filter(|cell| !is_delivered(cell) && cell.rate_bytes_per_s.is_some())
+        .map(|cell| (CellSettings::from_cell(cell), *cell))
         .collect();
     let cut = measured.first()?.cut;
     let share = |path: &CellSummary| {
         let ceiling = ceilings.get(&CellSettings::from_cell(path).at(cut))?;
-        let passes_whole = !matches!(cut, Cut::NetworkStream | Cut::DirectStream);
-        let passing = if passes_whole { 1.0 } else { direction_share(path) };
-        narrows_model::units::ratio(path.rate_bytes_per_s?.0 * passing, *ceiling)
+        narrows_model::units::ratio(path.rate_bytes_per_s?.0, sustained_bytes_per_s(ceiling, path))
     };
     let path = cells.iter().filter(|cell| cell.cut == Cut::Path);
     let fastest = |speed: fn(&CellSummary) -> f64, path: Vec<(&CellSummary, f64)>| {

@@ -1,8 +1,8 @@
 //! Cuts by their settings, so that a look-up costs the same in a run of ten cells and of ten thousand.
 
 use super::CutCeiling;
-use crate::facts::network::transferred_bytes_per_s as rate;
-use crate::facts::{CellSettings, is_in_memory};
+use crate::facts::network::{sustained_bytes_per_s, transferred_bytes_per_s as rate};
+use crate::facts::{CellSettings, MixKey, is_in_memory};
 use narrows_model::summary::CellSummary;
 use narrows_model::workload::Order;
 use narrows_model::{Bytes, Cut};
@@ -15,6 +15,7 @@ pub(super) struct CutIndex<'a> {
     same: HashMap<(Cut, CellSettings), &'a CellSummary>,
     same_order: HashMap<(Cut, CellSettings, Discriminant<Order>), &'a CellSummary>,
     best: HashMap<(Bytes, KindOfCut), &'a CellSummary>,
+    best_in_order: HashMap<(Bytes, KindOfCut, Discriminant<Order>), &'a CellSummary>,
     best_of_all: HashMap<KindOfCut, &'a CellSummary>,
 }
 
@@ -24,7 +25,7 @@ struct KindOfCut {
     cut: Cut,
     reads: bool,
     member_count: usize,
-    mix: u64,
+    mix: MixKey,
 }
 
 impl KindOfCut {
@@ -45,20 +46,22 @@ impl<'a> CutIndex<'a> {
             index.same_order.entry((cell.cut, place, order)).or_insert(cell);
             index.same.entry((cell.cut, place)).or_insert(cell);
             let kind = KindOfCut::new(cell.cut, place);
-            let best = index.best.entry((cell.block_bytes, kind)).or_insert(cell);
-            if rate(cell) > rate(best) {
-                *best = cell;
-            }
-            let most = index.best_of_all.entry(kind).or_insert(cell);
-            if rate(cell) > rate(most) {
-                *most = cell;
+            let bests = [
+                index.best.entry((cell.block_bytes, kind)).or_insert(cell),
+                index.best_in_order.entry((cell.block_bytes, kind, order)).or_insert(cell),
+                index.best_of_all.entry(kind).or_insert(cell),
+            ];
+            for best in bests {
+                if rate(cell) > rate(best) {
+                    *best = cell;
+                }
             }
         }
         index
     }
 
-    /// The rate of `cut` for `cell`: at the same settings, in the same order if it was measured, else the best at this
-    /// direction and block. The generator and a copy in memory do not care for the direction.
+    /// The rate of `cut` for `cell`: at the same settings, else the best at this direction and block; both in the same order
+    /// where that was measured. The generator and a copy in memory do not care for the direction.
     pub(super) fn ceiling(&self, cut: Cut, cell: &CellSummary) -> Option<CutCeiling<'a>> {
         let directed = !is_in_memory(cut);
         let place = CellSettings::from_cell(cell).at(cut);
@@ -70,20 +73,34 @@ impl<'a> CutIndex<'a> {
         if let Some(found) = places.into_iter().flatten().find_map(at_place) {
             return Some(CutCeiling {
                 cell: found,
-                bytes_per_s: rate(found),
+                bytes_per_s: sustained_bytes_per_s(found, cell),
                 same_settings: true,
                 raised: false,
             });
         }
         let kinds = places.into_iter().flatten().map(|place| KindOfCut::new(cut, place));
-        let found = kinds.into_iter().find_map(|kind| self.best.get(&(cell.block_bytes, kind)))?;
-        Some(CutCeiling { cell: found, bytes_per_s: rate(found), same_settings: false, raised: false })
+        let best = |kind: KindOfCut| {
+            let in_order = self.best_in_order.get(&(cell.block_bytes, kind, order));
+            in_order.or_else(|| self.best.get(&(cell.block_bytes, kind)))
+        };
+        let found = kinds.into_iter().find_map(best)?;
+        Some(CutCeiling {
+            cell: found,
+            bytes_per_s: sustained_bytes_per_s(found, cell),
+            same_settings: false,
+            raised: false,
+        })
     }
 
     /// The best of `cut` in the direction of `cell`, whatever the block.
     pub(super) fn best_of(&self, cut: Cut, cell: &CellSummary) -> Option<CutCeiling<'a>> {
         let found = self.best_of_all.get(&KindOfCut::new(cut, CellSettings::from_cell(cell))).copied()?;
-        Some(CutCeiling { cell: found, bytes_per_s: rate(found), same_settings: false, raised: false })
+        Some(CutCeiling {
+            cell: found,
+            bytes_per_s: sustained_bytes_per_s(found, cell),
+            same_settings: false,
+            raised: false,
+        })
     }
 }
 

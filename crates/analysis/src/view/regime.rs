@@ -1,8 +1,9 @@
 //! The loads for which a verdict is given: bulk, one request at a time, many small requests, several targets together;
 //! each by direction; and operations on whole files, each by itself.
 
-use crate::facts::{is_in_memory, reads};
+use crate::facts::{has_mix_of, is_in_memory, reads};
 use narrows_model::plan::SkippedCell;
+use narrows_model::quantity::percent;
 use narrows_model::summary::CellSummary;
 use narrows_model::workload::{Acknowledgement, ObjectKind, OpShare, Order, StdioCalls, SyncPolicy};
 use narrows_model::{Cut, Op};
@@ -46,12 +47,18 @@ impl Regime<'_> {
     /// The load in words: `bulk write (1MiB, 16 in flight)`, `synchronous write (4KiB, 1 in flight)`.
     #[must_use]
     pub fn name(&self) -> String {
-        let directions = match (self.mixes_directions(), reads(self.cell.op)) {
-            (true, _) => "mixed read and write",
-            (false, true) => "read",
-            (false, false) => "write",
-        };
-        self.name_for(directions)
+        if self.mixes_directions() {
+            return format!("{} mix ({}, {})", self.word(), self.shares(), self.settings());
+        }
+        self.name_for(if reads(self.cell.op) { "read" } else { "write" })
+    }
+
+    /// What each operation has of the requests of a mix: `70 % read, 30 % write`.
+    fn shares(&self) -> String {
+        let mix = &self.cell.requested.op_mix;
+        let all: f64 = mix.iter().map(|share| share.weight).sum();
+        let share = |one: &OpShare| format!("{} {}", percent(one.weight / all), one.op);
+        mix.iter().map(share).collect::<Vec<_>>().join(", ")
     }
 
     /// Whether some of its requests read and others write.
@@ -82,19 +89,28 @@ impl Regime<'_> {
     /// The load in words for several directions at once.
     #[must_use]
     pub fn name_for(&self, directions: &str) -> String {
-        let kind = match self.kind {
+        if self.kind == RegimeKind::Files {
+            return of_files(self.cell);
+        }
+        format!("{} {directions} ({})", self.word(), self.settings())
+    }
+
+    /// The kind of load in a word or two.
+    fn word(&self) -> &'static str {
+        match self.kind {
             RegimeKind::Bulk => "bulk",
             RegimeKind::Single if self.is_durable_each() => "synchronous",
             RegimeKind::Single => "one-at-a-time",
             RegimeKind::SmallParallel if self.cell.requested.order != Order::Sequential => "random",
             RegimeKind::SmallParallel => "small parallel",
             RegimeKind::Together => "several targets together,",
-            RegimeKind::Files => return of_files(self.cell),
-        };
-        format!(
-            "{kind} {directions} ({}, {} in flight)",
-            self.cell.block_bytes, self.cell.in_flight.configured
-        )
+            RegimeKind::Files => "files",
+        }
+    }
+
+    /// Its block, and what it has in flight.
+    fn settings(&self) -> String {
+        format!("{}, {} in flight", self.cell.block_bytes, self.cell.in_flight.configured)
     }
 }
 
@@ -164,7 +180,7 @@ pub(super) fn regimes<'a>(cells: &'a [CellSummary], failed: &[SkippedCell]) -> V
     };
     let several = |read: bool| {
         let all = together.iter().copied().filter(move |cell| reads(cell.op) == read);
-        all.max_by_key(|cell| (cell.block_bytes, cell.in_flight.configured))
+        all.max_by_key(|cell| (cell.block_bytes, is_plain(cell), cell.in_flight.configured))
     };
     let mut found: Vec<Regime<'_>> = Vec::new();
     for (kind, cell) in [
@@ -207,9 +223,10 @@ fn each_once<'a>(files: &[&'a CellSummary]) -> impl Iterator<Item = &'a CellSumm
     found.into_iter()
 }
 
-/// Whether each call moves a block and no other follows it: suites also move a byte a call, and write back what they read.
+/// Whether each call moves a block and no other follows it, and all are alike: suites also move a byte a call, and write back
+/// what they read.
 fn is_plain(cell: &CellSummary) -> bool {
-    cell.requested.stdio.calls == StdioCalls::Block && cell.requested.write_back_every.is_none()
+    cell.requested.stdio.calls == StdioCalls::Block && !cell.requested.is_mixed()
 }
 
 /// The order of cells by what they have in flight; of as many those of fewer processes are the plainer.
@@ -227,7 +244,7 @@ fn same_settings(cut: &CellSummary, path: &CellSummary) -> bool {
         |cell: &CellSummary| (cell.block_bytes, cell.queue_depth, cell.requested.workers, cell.clients);
     // Memory alone does not care for the direction.
     let same_direction = is_in_memory(cut.cut) || reads(cut.op) == reads(path.op);
-    same_direction && settings(cut) == settings(path)
+    same_direction && settings(cut) == settings(path) && has_mix_of(cut, path)
 }
 
 /// Whether a cell is a single small request at a time, or small requests in random order: no load to call bulk.
@@ -371,5 +388,46 @@ mod tests {
         assert_eq!(names(&summary.cells), planned);
         summary.cells.iter_mut().for_each(|cell| cell.refines = false);
         assert_ne!(names(&summary.cells), planned);
+    }
+
+    #[test]
+    fn a_mix_is_named_by_its_shares_and_a_plain_load_represents_its_direction_before_it() {
+        let given = builtin("local-ssd");
+        let plain = given.cells.iter().find(|cell| {
+            cell.cut == Cut::Path
+                && reads(cell.op)
+                && cell.block_bytes.0 == 1 << 20
+                && cell.in_flight.configured == 16
+        });
+        let plain = plain.unwrap().clone();
+        let mut mix = plain.clone();
+        mix.id = "path/mix".to_owned();
+        let share = |op, weight| OpShare { op, weight };
+        mix.requested.op_mix = vec![share(Op::Read, 7.0), share(Op::Write, 3.0)];
+        for cells in [[plain.clone(), mix.clone()], [mix.clone(), plain]] {
+            let found = regimes(&cells, &[]);
+            assert_eq!(found.len(), 1);
+            assert!(!found[0].mixes_directions(), "{}", found[0].name());
+        }
+        let alone = [mix];
+        let found = regimes(&alone, &[]);
+        assert_eq!(found[0].name(), "bulk mix (70 % read, 30 % write, 1MiB, 16 in flight)");
+    }
+
+    #[test]
+    fn the_loads_of_a_compared_verdict_are_those_of_its_regimes() {
+        let given = builtin("gigabit-nfs");
+        let found = regimes(&given.cells, &[]);
+        for kind in RegimeKind::ALL {
+            let of_kind: Vec<&Regime<'_>> = found.iter().filter(|regime| regime.kind == kind).collect();
+            let [read, write] = of_kind.as_slice() else { continue };
+            let both = narrows_model::comparison::RegimeLimit {
+                regime: read.name_with(write),
+                segments: Vec::new(),
+            };
+            assert_eq!(both.loads(), [read.name(), write.name()], "{}", both.regime);
+            let one = narrows_model::comparison::RegimeLimit { regime: read.name(), ..both };
+            assert_eq!(one.loads(), [read.name()]);
+        }
     }
 }

@@ -27,8 +27,11 @@ pub(super) fn parse_rate(text: &str) -> Result<BytesPerSec, String> {
 /// A cap on the bytes a second: a size, or a rate with its unit.
 pub(super) fn parse_cap(text: &str) -> Result<Bytes, String> {
     let error = || format!("`{text}` is not a cap; write 10M, 10MiB/s or 100Mbit/s");
-    let of_rate = |_| narrows_model::quantity::parse_rate(text).map(|rate| Bytes(round_to_u64(rate.0)));
-    parse_block(text).or_else(|why| of_rate(why).ok_or_else(error))
+    // A number alone is a size, or nothing.
+    let has_unit = text.ends_with(|letter: char| letter.is_ascii_alphabetic());
+    let rate = || narrows_model::quantity::parse_rate(text).filter(|_| has_unit);
+    parse_block(text.strip_suffix("/s").unwrap_or(text))
+        .or_else(|_| rate().map(|rate| Bytes(round_to_u64(rate.0))).ok_or_else(error))
 }
 
 /// Printed arithmetic: its left side as text, and the result that the source states.
@@ -50,8 +53,9 @@ mod tests {
     fn a_cap_is_a_size_or_a_rate_with_its_unit() {
         assert_eq!(parse_cap("10M"), Ok(Bytes(10 << 20)));
         assert_eq!(parse_cap("10MiB/s"), Ok(Bytes(10 << 20)));
+        assert_eq!(parse_cap("10M/s"), Ok(Bytes(10 << 20)));
         assert_eq!(parse_cap("100Mbit/s"), Ok(Bytes(12_500_000)));
-        assert!(["0", "fast", "-1MiB/s", "10 apples/s"].iter().all(|text| parse_cap(text).is_err()));
+        assert!(["0", "1.5", "fast", "-1MiB/s", "10 apples/s"].iter().all(|text| parse_cap(text).is_err()));
     }
 
     #[test]

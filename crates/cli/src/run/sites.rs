@@ -288,7 +288,7 @@ impl PathSite {
 /// Looks whether a folder of our own can be made in `path`, and leaves nothing there.
 fn takes_files(path: &Path) -> Result<(), CommandFailure> {
     narrows_sys::access::may_make_files_in(path).map_err(|error| {
-        let hint = "give a folder that this user may write to";
+        let hint = "give a folder that this user may write to, or a file, which is only read";
         CommandFailure::could_not_run(format!("{error}; {hint}"))
     })
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Why a test folder could not be made.
 #[derive(Debug, thiserror::Error)]
-#[error("create a test folder in {}: {source}; give a folder that this user may write to", parent.display())]
+#[error("create a test folder in {}: {source}; give a folder that this user may write to, or a file, which is only read", parent.display())]
 pub struct FolderError {
     /// Where it was to be made.
     pub parent: PathBuf,

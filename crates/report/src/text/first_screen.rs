@@ -18,7 +18,7 @@ use narrows_model::diagnosis::Severity;
 use narrows_model::plan::SkippedCell;
 use narrows_model::quantity::percent;
 use narrows_model::summary::SegmentSummary;
-use narrows_model::{Cut, Segment, Summary};
+use narrows_model::{Bytes, Cut, Segment, Summary};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -218,18 +218,28 @@ fn unconfirmed(summary: &Summary, style: &Style) -> String {
     format!("\n{}", headline::painted(text, Indent { first: "", rest: "  " }, Paint::Warning, style))
 }
 
-/// Blocks of which no load was measured, for want of room for their files; empty where there was room for one load of each.
+/// Blocks of which no load was measured, for want of room for their files or because the file is too small; empty where there
+/// was room for one load of each.
 fn without_room(summary: &Summary, style: &Style) -> String {
-    let is_measured = |block: &str| {
-        summary.cells.iter().any(|cell| cell.cut == Cut::Path && cell.block_bytes.to_string() == block)
-    };
-    let blocks: BTreeSet<&str> = summary.skipped.iter().filter_map(SkippedCell::block_without_room).collect();
-    let mut blocks = blocks.into_iter().filter(|block| !is_measured(block)).peekable();
-    if blocks.peek().is_none() {
+    let is_measured =
+        |block: Bytes| summary.cells.iter().any(|cell| cell.cut == Cut::Path && cell.block_bytes == block);
+    let blocks: BTreeSet<Bytes> = summary
+        .skipped
+        .iter()
+        .filter_map(SkippedCell::block_without_room)
+        .filter(|block| !is_measured(*block))
+        .collect();
+    if blocks.is_empty() {
         return String::new();
     }
-    let blocks: Vec<&str> = blocks.collect();
-    let text = format!("Not measured, for want of room for their files: loads of {}.", blocks.join(" and "));
+    let blocks: Vec<String> = blocks.iter().map(Bytes::to_string).collect();
+    let is_small_file = summary.skipped.iter().any(|skip| skip.reason.contains(SkippedCell::FILE_SIZE));
+    let why = if is_small_file {
+        "the file is too small for them; name a larger one"
+    } else {
+        "too little space is free"
+    };
+    let text = format!("Not measured: loads of {} ({why}).", blocks.join(", "));
     format!("\n{}", headline::painted(&text, Indent { first: "", rest: "  " }, Paint::Warning, style))
 }
 

@@ -10,6 +10,7 @@ use narrows_analysis::view::{Regime, RegimeKind, SummaryView};
 use narrows_model::quantity::{op_rate, seconds, storage_rate};
 use narrows_model::summary::{CellSummary, RelayPointSummary, RelaySummary};
 use narrows_model::units::NANOS_PER_SEC;
+use narrows_model::workload::SyncPolicy;
 use narrows_model::{Limiting, Op, Segment, Summary};
 use std::collections::BTreeMap;
 
@@ -153,18 +154,18 @@ fn rates(name: &str, view: &SummaryView<'_>) -> String {
     let has_directions = |regime: &Regime<'_>| regime.kind != RegimeKind::Files;
     let stands = |regime: &&Regime<'_>| regime.name() == name || (has_directions(regime) && of_both(regime));
     let each = regimes.iter().filter(stands).filter_map(|regime| {
-        if regime.mixes_directions() {
-            return Some(format!("{}{}", rate_of(regime)?, by_operation(regime)));
-        }
-        let op =
-            if regime.kind == RegimeKind::Files { String::new() } else { format!("{} ", regime.cell.op) };
+        let is_named = regime.kind == RegimeKind::Files || regime.mixes_directions();
+        let op = if is_named { String::new() } else { format!("{} ", regime.cell.op) };
         Some(format!("{op}{}{}", rate_of(regime)?, response(regime)))
     });
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The parts that each operation of a mix has of its rate, in parentheses.
-fn by_operation(regime: &Regime<'_>) -> String {
+/// The part that each operation of a mix has of its rate; empty of a load that is none.
+fn by_operation(regime: &Regime<'_>) -> Vec<String> {
+    if !regime.mixes_directions() {
+        return Vec::new();
+    }
     let mut parts: BTreeMap<Op, f64> = BTreeMap::new();
     for kind in &regime.cell.kinds {
         let ops = kind.ops_per_s.map(|rate| rate.0);
@@ -173,25 +174,38 @@ fn by_operation(regime: &Regime<'_>) -> String {
         *parts.entry(kind.op).or_default() += part.unwrap_or_default();
     }
     let shown = if counts_operations(regime) { op_rate } else { storage_rate };
-    let parts: Vec<String> = parts.into_iter().map(|(op, part)| format!("{op} {}", shown(part))).collect();
-    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+    parts.into_iter().map(|(op, part)| format!("{op} {}", shown(part))).collect()
 }
 
-/// Response times of a load whose requests are few at a time or small, in parentheses; empty for others.
+/// Response times of a load whose requests are few at a time or small, and the parts of a mix, in parentheses; empty for
+/// others.
 fn response(regime: &Regime<'_>) -> String {
     let cell = regime.cell;
     let in_seconds = |ns: f64| seconds(ns / NANOS_PER_SEC as f64);
     // The mean, which matches the rate: where read-ahead serves most requests, half of them take far less.
     let mean = cell.latency_ns.mean.or(cell.latency_ns.p50.map(|ns| ns as f64));
-    let mean = mean.filter(|_| cell.in_flight.configured == 1).map(|ns| format!("{} each", in_seconds(ns)));
+    let mean = mean.filter(|_| cell.in_flight.configured == 1).map(|ns| {
+        // The rate counts the time of the syncs too, which no request has.
+        let apart = if is_mostly_sync(cell, ns) { ", syncs apart" } else { "" };
+        format!("{} each{apart}", in_seconds(ns))
+    });
     let p99 = cell.latency_ns.p99.filter(|_| counts_operations(regime));
     // Requests that were given up took at least so long.
     let sign = |ns: u64| if cell.is_at_least(ns) { ">= " } else { "" };
     let p99 = p99.map(|ns| format!("p99 {}{}", sign(ns), in_seconds(ns as f64)));
-    match [mean, p99].into_iter().flatten().collect::<Vec<_>>().join(", ") {
+    let parts = by_operation(regime).into_iter().chain(mean).chain(p99);
+    match parts.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => none,
         times => format!(" ({times})"),
     }
+}
+
+/// Whether one request at a time, which takes so long, leaves a fifth or more of the time to the calls that make data durable.
+fn is_mostly_sync(cell: &CellSummary, mean_ns: f64) -> bool {
+    const REQUESTS_SHARE_MIN: f64 = 0.8;
+    let busy = cell.ops_per_s.map_or(1.0, |rate| rate.0 * mean_ns / NANOS_PER_SEC as f64);
+    let has_syncs = matches!(cell.requested.sync, SyncPolicy::AtEnd | SyncPolicy::Every(2..));
+    has_syncs && cell.requested.think_ns.0 == 0 && busy < REQUESTS_SHARE_MIN
 }
 
 /// Whether operations a second say more of a load than bytes: one of small blocks.

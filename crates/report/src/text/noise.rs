@@ -35,9 +35,10 @@ pub fn noise(found: &Noise, first: &Summary, style: &Style) -> String {
         out.push_str(&powers(found, &names).render(style));
         let meaning = "2, 3, 5, 10 runs: the smallest difference that so many runs a side show. 3 %, 5 %, 10 %: the runs a \
                        side that such a difference needs. For `narrows compare`; differences within its margin of 3 % are \
-                       not reported (--margin 0% reports them), and with fewer than three runs a side name these runs by \
-                       --noise.";
-        out.push_str(&faint(meaning, style));
+                       not reported (--margin 0% reports them), and with fewer than three runs a side name";
+        // Two runs show one difference, which is no deviation to rely on.
+        let named = if found.side.runs.len() < 3 { "three or more runs like these" } else { "these runs" };
+        out.push_str(&faint(&format!("{meaning} {named} by --noise."), style));
     }
     if !found.remarks.is_empty() {
         out.push_str(&style.heading("BEFORE YOU CONCLUDE", ""));

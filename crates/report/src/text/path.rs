@@ -10,6 +10,7 @@ use narrows_model::counters::Role;
 use narrows_model::diagnosis::Relation;
 use narrows_model::summary::{CellSummary, SegmentSummary};
 use narrows_model::{Limiting, Segment, Summary, Target};
+use std::iter;
 
 /// The table of the path of `summary`; empty where no segment is listed.
 pub(crate) fn render(summary: &Summary, style: &Style) -> String {
@@ -172,8 +173,22 @@ fn client_hosts(summary: &Summary) -> Option<String> {
 /// The target, and the hosts of the clients where there are several or the command named them.
 pub(super) fn place(summary: &Summary) -> String {
     let hosts = client_hosts(summary);
-    hosts
-        .map_or_else(|| summary.target.to_string(), |hosts| format!("{}, clients on {hosts}", summary.target))
+    hosts.map_or_else(|| targets(summary), |hosts| format!("{}, clients on {hosts}", targets(summary)))
+}
+
+/// The target, and how many more a study has.
+fn targets(summary: &Summary) -> String {
+    if summary.study.is_none() {
+        return summary.target.to_string();
+    }
+    let of_cells = path_cells(summary).flat_map(|cell| iter::once(&cell.target).chain(&cell.more_targets));
+    let mut others: Vec<&Target> = of_cells.filter(|target| **target != summary.target).collect();
+    others.sort_by_key(|target| target.to_string());
+    others.dedup();
+    match others.len() {
+        0 => summary.target.to_string(),
+        more => format!("{} and {more} more", summary.target),
+    }
 }
 
 /// Which machines the path leads over.
@@ -185,7 +200,7 @@ fn machines(summary: &Summary, style: &Style) -> String {
     let client = client_hosts(summary);
     let client = client.as_deref().or_else(|| name(Role::Client)).unwrap_or("this machine");
     let server = summary.hosts.iter().find_map(|host| host.server.as_ref());
-    let Some(server) = server else { return format!("{} on {client}", summary.target) };
+    let Some(server) = server else { return format!("{} on {client}", targets(summary)) };
     let root = match (&summary.target, &server.store_root) {
         (Target::Tcp { .. }, Some(root)) => format!(", store {root}"),
         (target @ Target::File { .. }, _) => format!(", {target}"),

@@ -158,15 +158,17 @@ fn loads_without_room_for_their_files_are_named_on_the_first_screen() {
     };
     let lack = "needs 32MiB (16 blocks for each of 1 requests in flight) and a quarter of the free space is 6MiB, the most \
                 that files take";
-    let found = shown(&[("path/read/2MiB/qd1/c1", lack), ("path/read/8MiB/qd16/c1", lack)]);
-    assert!(found.contains("for want of room for their files: loads of 2MiB and 8MiB."), "{found}");
+    let found = shown(&[("path/read/16MiB/qd16/c1", lack), ("path/read/2MiB/qd1/c1", lack)]);
+    assert!(found.contains("Not measured: loads of 2MiB, 16MiB (too little space is free)."), "{found}");
+    let small = shown(&[("path/read/2MiB/qd1/c1", "needs 32MiB and the file has 20MiB; name a larger file")]);
+    assert!(small.contains("loads of 2MiB (the file is too small"), "{small}");
     // A part of the path, another reason, a block that has a load.
     let none = [
         ("local-device/read/2MiB/qd1/c1", lack),
         ("path/read/2MiB/qd1/c1", "past the budget of 10 s"),
         ("path/read/1MiB/qd64/c1", lack),
     ];
-    assert!(!shown(&none).contains("want of room"), "{}", shown(&none));
+    assert!(!shown(&none).contains("Not measured: loads"), "{}", shown(&none));
 }
 
 #[test]

@@ -6,10 +6,11 @@ use super::request::Request;
 use super::{Io500Phase, MdtestSet, PhaseLoad, SHORT_S, STONEWALL_S};
 use crate::creator::{Creator, cache_remarks};
 use crate::mdtest::MdtestPhase;
+use crate::process_cpu::cpu_share;
 use narrows_analysis::BUSY_RATIO;
 use narrows_analysis::spread::ClientSpread;
 use narrows_model::quantity::{amount, percent, seconds};
-use narrows_model::units::{ratio, round_to_u64};
+use narrows_model::units::round_to_u64;
 use narrows_model::{Bytes, Op, Summary};
 use std::collections::BTreeSet;
 
@@ -162,11 +163,7 @@ fn shares(figures: &[Io500Figure<'_>]) -> Option<String> {
 /// Phases whose processes were on the CPU nearly all of the time.
 fn busy(figures: &[Io500Figure<'_>]) -> Option<String> {
     let share = |figure: &Io500Figure<'_>| {
-        let ranks = &figure.cells.first()?.per_client;
-        let cpu_s: f64 = ranks.iter().map(|rank| rank.user_s + rank.system_s).sum();
-        let elapsed_s: f64 = ranks.iter().map(|rank| rank.elapsed_s).sum();
-        let share = ratio(cpu_s, elapsed_s).filter(|share| *share >= BUSY_RATIO)?;
-        Some(percent(share.min(1.0)))
+        Some(percent(cpu_share(&figure.cells.first()?.per_client).filter(|share| *share >= BUSY_RATIO)?))
     };
     let each = listed(figures.iter(), share)?;
     Some(format!(

@@ -4,6 +4,7 @@ use super::figures::{MdtestMeasurement, MdtestRow, rows};
 use super::request::{MdtestPhase, Request};
 use super::{MdtestTest, SHORT_S};
 use crate::creator::{Creator, cache_remarks};
+use crate::process_cpu::cpu_share;
 use narrows_analysis::BUSY_RATIO;
 use narrows_analysis::spread::ClientSpread;
 use narrows_model::quantity::{percent, seconds};
@@ -200,12 +201,8 @@ fn latencies(rows: &[MdtestRow<'_>]) -> Option<String> {
 /// Lines whose processes were on the CPU nearly all of the time.
 fn busy(rows: &[MdtestRow<'_>]) -> Option<String> {
     let share = |row: &MdtestRow<'_>| {
-        let one = row.measured.first()?;
-        let ranks = &one.cell.per_client;
-        let cpu_s: f64 = ranks.iter().map(|rank| rank.user_s + rank.system_s).sum();
-        let elapsed_s: f64 = ranks.iter().map(|rank| rank.elapsed_s).sum();
-        let share = ratio(cpu_s, elapsed_s).filter(|share| *share >= BUSY_RATIO)?;
-        Some(format!("{} {}", row.test.title, percent(share.min(1.0))))
+        let share = cpu_share(&row.measured.first()?.cell.per_client).filter(|share| *share >= BUSY_RATIO)?;
+        Some(format!("{} {}", row.test.title, percent(share)))
     };
     let each: Vec<String> = rows.iter().filter_map(share).collect();
     (!each.is_empty()).then(|| {

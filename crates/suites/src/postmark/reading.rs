@@ -3,6 +3,7 @@
 use super::figures::{PostmarkEnd, PostmarkOutcome, cell_of, elapsed_s, outcome};
 use super::plan::PostmarkPhase;
 use super::request::Request;
+use crate::process_cpu::SHARE_MAX;
 use narrows_analysis::{BUSY_RATIO, SHORT_RUN_S};
 use narrows_model::quantity::{self as text, amount};
 use narrows_model::summary::{CellSummary, LatencySummary};
@@ -111,7 +112,8 @@ fn kind_words(op: Op) -> &'static str {
 fn busy(measured: &[(PostmarkPhase, &CellSummary)]) -> Option<String> {
     let share = |cell: &CellSummary| {
         let cpu: f64 = cell.per_client.iter().map(|client| client.user_s + client.system_s).sum();
-        ratio(cpu, elapsed_s(cell))
+        // What a process does before and after a phase counts too: of a very short one it is more than all of its time.
+        ratio(cpu, elapsed_s(cell)).filter(|share| *share <= SHARE_MAX)
     };
     let shares: Vec<(PostmarkPhase, f64)> =
         measured.iter().filter_map(|(phase, cell)| Some((*phase, share(cell)?))).collect();

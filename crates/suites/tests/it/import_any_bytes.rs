@@ -104,6 +104,13 @@ fn the_wrong_format_is_reported_with_the_one_that_it_looks_like() {
     assert!(fio.contains("looks like output of fio") && fio.contains("docs/guide/observations.md"), "{fio}");
     let toml = refusal(b"schema = \"narrows.observations/1\"\n", None);
     assert!(toml.contains("narrows diagnose FILE.toml"), "{toml}");
+    let vmstat = b"procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
+ r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st
+ 1  0      0 23389264  50016 1105324    0    0 17407 16900 1175 5198 45 13 38  4  0
+ 1  0      0 23389264  50016 1105324    0    0     0     0   77   90  1  0 100  0  0
+";
+    let vmstat = refusal(vmstat, None);
+    assert!(vmstat.contains("a text in no known format"), "as many figures as IOPerf's: {vmstat}");
     let prose = refusal(b"It was a dark and stormy night.\n", None);
     assert!(
         prose.contains("a text in no known format") && prose.contains("postmark, iozone, bonnie, ioperf"),

@@ -112,10 +112,12 @@ fn limits(page: &ComparisonPage<'_>) -> String {
     }
     let loads =
         |limits: &[RegimeLimit]| -> BTreeSet<String> { limits.iter().flat_map(RegimeLimit::loads).collect() };
-    let are_alike = loads(&limits.a) == loads(&limits.b);
+    let (of_a, of_b) = (loads(&limits.a), loads(&limits.b));
+    let are_alike = of_a == of_b;
     let remark = match (limits.same, are_alike) {
         (true, true) => "the same in both",
         (true, false) => "the same for each load that both measured",
+        (false, _) if of_a.is_disjoint(&of_b) => "no load has a verdict in both",
         (false, _) => "not the same in both",
     };
     let mut out = page.style.heading("LIMITED BY", remark);

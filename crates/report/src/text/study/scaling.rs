@@ -170,6 +170,8 @@ fn highest(scaling: &Scaling) -> Option<String> {
             ))
         }
         None if scaling.model.as_deref() == Some("min") => None,
+        // What points exceed is no end, as with a serial share of nearly all.
+        None if scaling.points.iter().any(|point| point.rate > highest) => None,
         None => Some(format!("By it no number of clients passes {}{range}.", rate(highest))),
     }
 }

@@ -42,6 +42,20 @@ pub(super) fn cap_in_open_loop(subject: &Subject<'_>) -> Option<Clash> {
     Some(subject.clash("cap_in_open_loop", &marks!(subject.keys; workload.max_rate, workload.max_ops), text))
 }
 
+/// A user who thinks for longer than the window makes one request in it or none, so that its rate says nothing.
+pub(super) fn think_over_window(subject: &Subject<'_>) -> Option<Clash> {
+    let (think, window) = (subject.load.think_ns, subject.keys.trial_stop().measure_ns);
+    if think.0 == 0 || think < window {
+        return None;
+    }
+    let text = text(
+        format!("a think time of {} s in a window of {} s", think.as_secs_f64(), window.as_secs_f64()),
+        "a think time below the window (stop.measure), in which several requests follow each other",
+        "raise stop.measure, or write a shorter think time",
+    );
+    Some(subject.clash("think_over_window", &marks!(subject.keys; workload.think), text))
+}
+
 pub(super) fn cap_below_block(subject: &Subject<'_>) -> Option<Clash> {
     let cap = subject.load.max_bytes_per_s?;
     let window = subject.keys.trial_stop().measure_ns;

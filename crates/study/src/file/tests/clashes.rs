@@ -56,6 +56,12 @@ const CLASHES: &[(&str, &str, &str)] = &[
         "workload.mpiio.hints",
         "the hint `cb_nodes`",
     ),
+    (
+        "target = \"/d\"\n[workload]\nthink = \"2s\"\n[stop]\nmeasure = \"500ms\"\n",
+        "workload.think",
+        "a think time of 2 s in a window of 0.5 s",
+    ),
+    ("target = \"/d\"\n[workload]\nthink = \"2s\"\n", "workload.think", "in a window of 1.5 s"),
     ("target = \"/d\"\n[workload]\ndepth = 16\n", "workload.depth", "synchronous engine psync"),
     (
         "target = \"/d\"\n[workload]\ndepth = 16\nengine = \"mmap\"\n",
