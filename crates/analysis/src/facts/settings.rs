@@ -44,7 +44,7 @@ impl CellSettings {
     }
 }
 
-/// Stands for the operations and the block sizes of a load: equal for equal mixes, 0 for either where all requests are alike.
+/// Represents the operations and the block sizes of a load: equal for equal mixes, 0 for either where all requests are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct MixKey {
     ops: u64,

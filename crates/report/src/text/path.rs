@@ -183,7 +183,7 @@ fn targets(summary: &Summary) -> String {
     }
     let of_cells = path_cells(summary).flat_map(|cell| iter::once(&cell.target).chain(&cell.more_targets));
     let mut others: Vec<&Target> = of_cells.filter(|target| **target != summary.target).collect();
-    others.sort_by_key(|target| target.to_string());
+    others.sort_by_key(ToString::to_string);
     others.dedup();
     match others.len() {
         0 => summary.target.to_string(),
