@@ -85,6 +85,9 @@ pub(crate) const GENERATOR_LIMITED_RATIO: f64 = 0.8;
 /// Shorter windows are within the error of clocks and start-up; bonnie++ prints no figure below it either.
 pub const SHORT_RUN_S: f64 = 0.5;
 
+/// A load that is measured for less than this is ten time slices of a CPU long at most: one wait for a CPU is a tenth of it.
+pub(crate) const BRIEF_S: f64 = 0.03;
+
 /// Two loads this close cannot be distinguished: cuts repeat within a few percent.
 pub(crate) const ONE_OF_RATIO: f64 = 0.10;
 /// From this load a resource that does not limit is near enough to name what it is part of.

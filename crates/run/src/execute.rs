@@ -12,6 +12,7 @@ use narrows_engines::own_folders::find_replaced;
 use narrows_engines::{EngineError, ErrorKind};
 use narrows_model::event::{EndReason, Phase};
 use narrows_model::plan::SkippedCell;
+use narrows_model::quantity::span;
 use narrows_model::{Cell, Event, Nanos, Plan, Sink, SinkError, Site};
 
 /// How a run ended.
@@ -59,7 +60,8 @@ pub fn execute(
         }
         let rest = plan.cells.get(index..).unwrap_or_default();
         if !share.fits(now_ns, rest) {
-            let reason = no_time(run.site);
+            let left = Nanos(share.limit_at_ns.saturating_sub(now_ns));
+            let reason = no_time(run.site, cell, left);
             run.skip_cell(cell, reason)?;
             continue;
         }
@@ -185,9 +187,20 @@ impl PlanRun<'_, '_> {
     }
 }
 
-/// Why a cell is left out when the time is over.
-fn no_time(site: &CellSite) -> String {
-    format!("the time for the whole command is used up{}; give more with --seconds", site.time_used_for())
+/// Why a cell is left out for which too little time is left.
+fn no_time(site: &CellSite, cell: &Cell, left: Nanos) -> String {
+    let (needed, used_for) = (cell.estimated_ns(), site.time_used_for());
+    // Cells that are left out one after the other have the same reason.
+    let left_s = format!("{:.1} s", left.as_secs_f64());
+    if needed <= left {
+        return format!(
+            "the {left_s} left of the time are for loads of the whole path{used_for}; give more with --seconds"
+        );
+    }
+    format!(
+        "it takes up to {}, and {left_s} of the time are left{used_for}; give more with --seconds",
+        span(needed)
+    )
 }
 
 /// Wait for a peer's answer while what cells made is removed, where there is no time for more: a session's end removes it

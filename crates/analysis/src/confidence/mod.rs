@@ -13,7 +13,7 @@ pub(crate) use features::Features;
 
 use crate::case::Cases;
 use crate::thresholds::{
-    BARELY_CONFIDENCE, ELIMINATED_CONFIDENCE, HARDLY_EXPLAINED_RATIO, INFERRED_CONFIDENCE,
+    BARELY_CONFIDENCE, BRIEF_S, ELIMINATED_CONFIDENCE, HARDLY_EXPLAINED_RATIO, INFERRED_CONFIDENCE,
     NO_INTERVENTION_CONFIDENCE, UNEXPLAINED_RATIO,
 };
 use crate::verdict::SegmentVerdict;
@@ -28,7 +28,14 @@ pub(crate) fn confidence(
     runner_up: Option<&SegmentVerdict>,
 ) -> f64 {
     let Some(view) = cases.view() else { return distance::confidence(first, runner_up) };
-    fitted(view, &Features::new(first, runner_up, view)).min(first.confidence_max)
+    let brief_max = if is_brief(view, first) { ELIMINATED_CONFIDENCE } else { 1.0 };
+    fitted(view, &Features::new(first, runner_up, view)).min(first.confidence_max).min(brief_max)
+}
+
+/// Whether the load was measured for so short a time that one wait for a CPU decides its figures.
+fn is_brief(view: &SummaryView<'_>, verdict: &SegmentVerdict) -> bool {
+    let cell = view.summary.cells.iter().find(|cell| cell.id == verdict.cell);
+    cell.is_some_and(|cell| cell.elapsed_s.last_done < BRIEF_S)
 }
 
 /// The confidence once the segment was changed: a prediction that came true halves the doubt, whatever no repetition of

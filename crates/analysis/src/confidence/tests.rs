@@ -75,3 +75,25 @@ fn less_margin_and_more_residual_are_less_sure() {
     assert!(logistic(&Features { residual_ratio: Some(0.5), ..sure() }) < logistic(&sure()));
     assert!(logistic(&Features { first_rank_share: 0.5, ..sure() }) < logistic(&sure()));
 }
+
+#[test]
+fn a_verdict_on_a_load_that_was_measured_for_milliseconds_is_sure_to_six_tenths_at_most() {
+    let mut summary = builtin("gigabit-nfs");
+    let sure = summary
+        .diagnosis
+        .limiting
+        .iter()
+        .find(|entry| entry.confidence > 0.6 && !entry.regime.contains(" and "))
+        .unwrap()
+        .clone();
+    let cell =
+        SummaryView::new(&summary).regimes().iter().find(|regime| sure.regime == regime.name()).unwrap().cell;
+    let cell = summary.cells.iter().position(|one| one.id == cell.id).unwrap();
+    let confidence = |summary: &narrows_model::Summary| {
+        let found = crate::diagnose(summary);
+        found.limiting.iter().find(|entry| entry.regime == sure.regime).unwrap().confidence
+    };
+    assert!(confidence(&summary) > 0.6);
+    summary.cells[cell].elapsed_s.last_done = 0.002;
+    assert!(confidence(&summary) <= 0.6);
+}

@@ -89,8 +89,8 @@ fn brief(points: &[IozonePoint]) -> Option<String> {
     let count = points.iter().filter(|point| is_brief(point)).count();
     (count > 0).then(|| {
         format!(
-            "{count} of {} tests took under {}: a single wait for a CPU dominates such a figure, and it is not used \
-             below; larger files take longer (-n, -s)",
+            "{count} of {} tests took under {}: a single wait for a CPU dominates such a figure, and none of \
+             these remarks uses it; larger files take longer (-n, -s)",
             points.len(),
             seconds(BRIEF_S)
         )
