@@ -208,7 +208,9 @@ fn each_once<'a>(files: &[&'a CellSummary]) -> impl Iterator<Item = &'a CellSumm
     let stands = move |index: usize, cell: &CellSummary| {
         !files.iter().enumerate().any(|(place, other)| {
             let order = |one: &CellSummary, place: usize| {
-                (!is_of_folders(one), one.in_flight.configured, std::cmp::Reverse(place))
+                // A search looks at files as their folder lists them.
+                let is_search = one.op == Op::Stat && one.requested.order == Order::Listing;
+                (!is_of_folders(one), !is_search, one.in_flight.configured, std::cmp::Reverse(place))
             };
             does(other) == does(cell) && order(other, place) > order(cell, index)
         })
@@ -348,6 +350,21 @@ mod tests {
         let both = [at(ObjectKind::Folder, 8), at(ObjectKind::File, 4)];
         assert_eq!(names(&both), ["delete/File/4: deleting files (4 at a time)"]);
         assert_eq!(names(&both[..1]), ["delete/Folder/8: deleting folders (8 at a time)"]);
+    }
+
+    #[test]
+    fn a_stat_of_files_by_name_represents_it_before_a_search_of_their_folder() {
+        let given = builtin("local-ssd");
+        let template = given.cells.iter().find(|cell| cell.id == "path/read/4KiB/qd1/c1").unwrap();
+        let at = |id: &str, order: Order| {
+            let mut cell = CellSummary { id: id.to_owned(), op: Op::Stat, ..template.clone() };
+            cell.requested.objects = Some(ObjectSet::default());
+            cell.requested.order = order;
+            cell
+        };
+        let cells = [at("find", Order::Listing), at("stat", Order::Sequential)];
+        let found = regimes(&cells, &[]);
+        assert_eq!((found.len(), found[0].cell.id.as_str()), (1, "stat"));
     }
 
     #[test]
