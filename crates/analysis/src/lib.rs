@@ -63,6 +63,7 @@ pub use outlook::{LoadStanding, Outlook, RepeatReason, outlook, repeats, stays_d
 pub use predict::predict;
 pub use refine::{Suspect, refinement};
 pub use scaling::scalings;
+pub use summary::laws::is_unbounded;
 pub use summary::{Summarizer, summarize};
 pub use thresholds::{
     BUSY_RATIO, FALL_RATIO, NO_EFFECT_RATIO, OVERLAP_RATIO, SHORT_RUN_S, SIZES_MIN, THROTTLED_RATIO,

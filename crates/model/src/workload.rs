@@ -379,10 +379,13 @@ impl Workload {
     /// Whether requests differ in operation or size.
     #[must_use]
     pub fn is_mixed(&self) -> bool {
-        self.transactions().is_some()
-            || self.op_mix.len() > 1
-            || self.block_mix.len() > 1
-            || self.write_back_every.is_some()
+        self.transactions().is_some() || self.is_weighted_mix() || self.write_back_every.is_some()
+    }
+
+    /// Whether operations or block sizes are drawn by weights.
+    #[must_use]
+    pub fn is_weighted_mix(&self) -> bool {
+        self.op_mix.len() > 1 || self.block_mix.len() > 1
     }
 }
 

@@ -190,7 +190,6 @@ impl PlanRun<'_, '_> {
 /// Why a cell is left out for which too little time is left.
 fn no_time(site: &CellSite, cell: &Cell, left: Nanos) -> String {
     let (needed, used_for) = (cell.estimated_ns(), site.time_used_for());
-    // Cells that are left out one after the other have the same reason.
     let left_s = format!("{:.1} s", left.as_secs_f64());
     if needed <= left {
         return format!(
@@ -198,7 +197,7 @@ fn no_time(site: &CellSite, cell: &Cell, left: Nanos) -> String {
         );
     }
     format!(
-        "it takes up to {}, and {left_s} of the time are left{used_for}; give more with --seconds",
+        "it takes {} or more, and {left_s} of the time are left{used_for}; give more with --seconds",
         span(needed)
     )
 }

@@ -145,24 +145,37 @@ impl ThresholdMetric {
         selection: &LoadSelection,
     ) -> Option<(f64, Option<Interval>)> {
         match selection.kinds(cell) {
-            Some(kinds) => Some((self.of_kinds(cell, &kinds)?, None)),
+            Some(kinds) => self.of_kinds(cell, &kinds),
             None => self.of_cell(cell),
         }
     }
 
     /// The figure of some kinds of requests of a mix: rates add up, quantiles of several kinds do not.
-    fn of_kinds(self, cell: &CellSummary, kinds: &[&KindSummary]) -> Option<f64> {
+    fn of_kinds(self, cell: &CellSummary, kinds: &[&KindSummary]) -> Option<(f64, Option<Interval>)> {
         let only = match kinds {
             [kind] => Some(&kind.latency_ns),
             _ => None,
         };
+        let sum = |rate: fn(&KindSummary) -> Option<f64>| {
+            let sum = kinds.iter().filter_map(|kind| rate(kind)).reduce(|a, b| a + b)?;
+            // The parts of a mix vary with it: their shares are drawn.
+            Some((sum, scaled_interval(cell, sum)))
+        };
         match self {
-            Self::Rate => kinds.iter().filter_map(|kind| Some(kind.rate_bytes_per_s?.0)).reduce(|a, b| a + b),
-            Self::Iops => kinds.iter().filter_map(|kind| Some(kind.ops_per_s?.0)).reduce(|a, b| a + b),
-            Self::Response(quantile) => Some(quantile.pick(only?)?.0),
-            // Writes alone wait until data is durable, whatever is mixed with them.
-            Self::Commit(_) if kinds.iter().any(|kind| !kind.op.moves_towards_device()) => None,
-            Self::Commit(quantile) => Some(quantile.pick(&cell.commit.as_ref()?.latency_ns)?.0),
+            Self::Rate => sum(|kind| Some(kind.rate_bytes_per_s?.0)),
+            Self::Iops => sum(|kind| Some(kind.ops_per_s?.0)),
+            Self::Response(quantile) => quantile.pick(only?),
+            Self::Commit(quantile) => {
+                // Writes alone wait until data is durable, all of them together.
+                let has_all = cell
+                    .kinds
+                    .iter()
+                    .filter(|kind| kind.op.moves_towards_device())
+                    .all(|kind| kinds.contains(&kind));
+                let writes = kinds.iter().filter(|kind| kind.op.moves_towards_device()).count();
+                let is_whole = has_all && writes > 0 && writes == kinds.len();
+                quantile.pick(&cell.commit.as_ref().filter(|_| is_whole)?.latency_ns)
+            }
         }
     }
 
@@ -191,10 +204,11 @@ impl LatencyQuantile {
     }
 }
 
-/// The interval of the rate in bytes as one of operations, whose number of bytes is the same on average.
-fn scaled_interval(cell: &CellSummary, ops_per_s: f64) -> Option<Interval> {
+/// The interval of the rate in bytes as one of another rate that varies with it: of operations, whose number of bytes is the same
+/// on average, or of a part of a mix.
+fn scaled_interval(cell: &CellSummary, rate: f64) -> Option<Interval> {
     let interval = cell.interval.as_ref()?;
-    let factor = ratio(ops_per_s, cell.rate_bytes_per_s?.0)?;
+    let factor = ratio(rate, cell.rate_bytes_per_s?.0)?;
     Some(Interval { low: interval.low * factor, high: interval.high * factor, ..interval.clone() })
 }
 

@@ -85,18 +85,19 @@ impl LoadSelection {
 
     /// The kinds of requests of a mix that are meant; `None` where all of the load is.
     pub(super) fn kinds<'c>(&self, cell: &'c CellSummary) -> Option<Vec<&'c KindSummary>> {
-        let is_part = mixes(&cell.requested) && (self.op.is_some() || self.block.is_some());
+        let is_part = cell.requested.is_weighted_mix() && (self.op.is_some() || self.block.is_some());
         let meant = |kind: &&KindSummary| {
             self.op.as_ref().is_none_or(|op| op == kind.op.name())
                 && self.block.is_none_or(|block| block == kind.block_bytes)
         };
-        is_part.then(|| cell.kinds.iter().filter(meant).collect())
+        let meant: Vec<&KindSummary> = cell.kinds.iter().filter(meant).collect();
+        (is_part && meant.len() < cell.kinds.len().max(1)).then_some(meant)
     }
 
     /// Whether a load, or a part of its mix, is one of those meant.
     pub(super) fn matches(&self, load: &Workload, factors: &BTreeMap<String, FactorValue>) -> bool {
         self.kind.is_none_or(|kind| kind.matches(load))
-            && (!self.is_mix || mixes(load))
+            && (!self.is_mix || load.is_weighted_mix())
             && self.op.as_ref().is_none_or(|op| does(load, op))
             && self.block.is_none_or(|block| block == load.block_bytes || has_block(load, block))
             && self.in_flight.is_none_or(|count| count == load.in_flight_configured())
@@ -105,11 +106,6 @@ impl LoadSelection {
                 .iter()
                 .all(|(name, value)| factors.get(name).is_some_and(|found| is_value(found, value)))
     }
-}
-
-/// Whether requests of a load differ in operation or size by their weights.
-fn mixes(load: &Workload) -> bool {
-    load.op_mix.len() > 1 || load.block_mix.len() > 1
 }
 
 /// Whether a load, or a part of its mix, is an operation.
@@ -197,6 +193,11 @@ pub(super) fn words(load: &Workload) -> String {
         [] => vec![load.name()],
         mix => mix.iter().map(|share| share.op.name()).collect(),
     };
-    let mix = if mixes(load) { "mix of " } else { "" };
-    format!("{kind} {mix}{} {} x{in_flight}", ops.join(" and "), sizes.join(" and ")).trim_start().to_owned()
+    let (ops, sizes) = (ops.join(" or "), sizes.join(" or "));
+    let text = if load.is_weighted_mix() {
+        format!("{kind} mix x{in_flight} (of it {ops}, {sizes})")
+    } else {
+        format!("{kind} {ops} {sizes} x{in_flight}")
+    };
+    text.trim_start().to_owned()
 }

@@ -149,7 +149,16 @@ fn a_condition_on_a_part_of_a_mix_is_about_the_requests_of_that_kind() {
     assert_eq!(value("write p99 > 1ms"), Some(9e6));
     assert_eq!(value("x16 iops < 1"), Some(10_000.0));
     assert_eq!(value("mix iops < 1"), Some(10_000.0));
-    assert_eq!(value("mix 4KiB p99 > 1ms"), None, "a quantile of two kinds is neither's");
+    assert!(value("mix 4KiB p99 > 1ms").is_some_and(|p99| p99 < 9e6), "all of the mix");
+    let cell = summary.cells[0].clone();
+    let interval = Interval { low: 0.9 * 4096e4, high: 1.1 * 4096e4, level: 0.95, method: "test".to_owned() };
+    summary.cells[0].rate_bytes_per_s = Some(BytesPerSec(4096e4));
+    summary.cells[0].interval = Some(interval);
+    let found = one(&summary, "read iops < 7100");
+    assert_eq!(found.state, ThresholdState::Undecided, "{found:?}");
+    let said = super::selection::words(&cell.requested);
+    assert!(said.ends_with("mix x16 (of it read or write, 4KiB)"), "{said}");
+    assert!(FailCondition::parse(&format!("{} iops < 1", said.split(" (").next().unwrap())).is_ok());
     let mut plain = gridded("local-ssd");
     plain.cells.retain(|cell| cell.id == id);
     assert_eq!(one(&plain, "mix iops < 1").state, ThresholdState::NotMeasured);

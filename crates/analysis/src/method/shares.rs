@@ -191,20 +191,11 @@ fn part(segment: Segment, share: f64, what: &'static str) -> Option<TimePart> {
 }
 
 /// The share in which the load was on a CPU or waited for one that it used itself, and the share in which it waited for
-/// other programs: in the proportion in which they kept the machine busy, and all of it where its threads had a CPU each.
+/// other programs: in the proportion in which they kept the machine busy.
 fn cpu_shares(cell: &CellSummary, shares: &TimeShares) -> (f64, f64) {
     let waiting = shares.cpu_wait_ratio.unwrap_or(0.0);
-    let foreign = if has_cpus_left(cell) { 1.0 } else { others_ratio(cell, Role::Client) };
+    let foreign = others_ratio(cell, Role::Client);
     (shares.on_cpu_ratio() + waiting * (1.0 - foreign), waiting * foreign)
-}
-
-/// Whether the threads of the load, and all that works for it on its machine, are fewer than the CPUs that they may use.
-fn has_cpus_left(cell: &CellSummary) -> bool {
-    let Some(cpu) = cell.cpu.get(&Role::Client) else { return false };
-    let threads = f64::from(cell.clients.max(1)) * f64::from(cell.requested.workers.max(1));
-    let is_alone =
-        cell.cpu.len() == 1 && cell.daemon.is_none() && cpu.polling_s.is_none_or(|spun| spun <= 0.0);
-    is_alone && cpu.throttled_s.is_none() && threads < cpu.capacity_cpus
 }
 
 /// The share of a machine's busy CPU time that other programs used, by the role that it has; 0 where that is not known.

@@ -4,9 +4,10 @@ use super::{Rule, SegmentVerdict};
 use crate::case::{Case, Cases};
 use crate::facts::CEILING_CUTS;
 use crate::facts::flags::{CEILING_EXCEEDED, has};
+use crate::facts::network::passing_bytes_per_s;
 use crate::method;
 use crate::text;
-use crate::view::SummaryView;
+use crate::view::{CutCeiling, SummaryView};
 use narrows_model::Segment;
 use narrows_model::summary::CellSummary;
 
@@ -43,16 +44,17 @@ fn excess(view: &SummaryView<'_>, cell: &CellSummary) -> String {
         .into_iter()
         .filter_map(|cut| view.ceiling(cut, cell))
         .filter(|found| found.same_settings);
-    let lowest = found.min_by(|a, b| a.bytes_per_s.total_cmp(&b.bytes_per_s));
-    let rate = text::storage_rate(cell.rate_bytes_per_s.unwrap_or_default().0);
-    match lowest {
-        Some(lowest) => format!(
-            "{} moves {rate}, {} alone {}",
+    let passing = |found: &CutCeiling<'_>| passing_bytes_per_s(cell, found.cell.cut);
+    let excess = |found: &CutCeiling<'_>| passing(found) / found.bytes_per_s;
+    match found.max_by(|a, b| excess(a).total_cmp(&excess(b))) {
+        Some(most) => format!(
+            "{} moves {}, {} alone {}",
             cell.id,
-            lowest.cell.cut.name(),
-            text::storage_rate(lowest.bytes_per_s)
+            text::storage_rate(passing(&most)),
+            most.cell.cut.name(),
+            text::storage_rate(most.bytes_per_s)
         ),
-        None => format!("{} moves {rate}, more than a cut of it", cell.id),
+        None => format!("{} moves more than a cut of it", cell.id),
     }
 }
 

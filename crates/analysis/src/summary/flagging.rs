@@ -9,7 +9,7 @@ use crate::facts::flags::{
     INTERVAL_NOT_REACHED, LITTLE_LAW_VIOLATED, MIXTURE, NOT_COLD, ONE_GROUP, SHORT_RUN, STEADY_NOT_REACHED,
     STEAL, STUCK_REQUESTS, UNSTEADY, VERIFIED, WARM_UP_IN_WINDOW, WINDOW_TOO_SHORT,
 };
-use crate::facts::network::sustained_bytes_per_s;
+use crate::facts::network::{passing_bytes_per_s, sustained_bytes_per_s};
 use crate::facts::{CEILING_CUTS, CellSettings, ceiling_cut_of_path, foreign, offered_load, reads};
 use crate::thresholds::{DELIVERED_RATIO, RAISED_RATIO};
 use narrows_model::summary::CellSummary;
@@ -184,9 +184,10 @@ pub(super) fn mark_exceeded_ceilings(cells: &mut [CellSummary]) {
     let exceeds = |cell: &CellSummary| {
         let settings = CellSettings::from_cell(cell);
         let at_settings = CEILING_CUTS.iter().filter_map(|cut| cuts.get(&(*cut, settings.at(*cut))));
-        let most =
-            at_settings.flatten().map(|index| sustained_bytes_per_s(&cells[*index], cell)).reduce(f64::min);
-        cell.rate_bytes_per_s.zip(most).is_some_and(|(rate, most)| rate.0 > most * RAISED_RATIO)
+        at_settings
+            .flatten()
+            .map(|index| &cells[*index])
+            .any(|cut| passing_bytes_per_s(cell, cut.cut) > sustained_bytes_per_s(cut, cell) * RAISED_RATIO)
     };
     let is_exceeding: Vec<bool> = cells.iter().map(|cell| cell.cut == Cut::Path && exceeds(cell)).collect();
     for (cell, _) in cells.iter_mut().zip(is_exceeding).filter(|(_, exceeds)| *exceeds) {
@@ -198,7 +199,7 @@ pub(super) fn mark_exceeded_ceilings(cells: &mut [CellSummary]) {
 mod tests {
     use super::*;
     use crate::testing::builtin;
-    use narrows_model::summary::KindSummary;
+    use narrows_model::summary::{KindSummary, Metric};
     use narrows_model::workload::{BlockShare, OpShare};
     use narrows_model::{Bytes, BytesPerSec, Op};
 
@@ -237,5 +238,13 @@ mod tests {
             cell.kinds = [Op::Read, Op::Write].map(kind).to_vec();
         };
         assert!(!exceeds(&mix_ops));
+        // Half of what each of two clients moves stays on a host, where it has a server.
+        let on_host = |cell: &mut CellSummary, stream: f64| {
+            let stayed =
+                Metric { id: "tcp_loopback_ratio".into(), value: 0.5, unit: String::new(), interval: None };
+            cell.metrics.push(stayed);
+            cell.rate_bytes_per_s = Some(BytesPerSec(1.9 * stream));
+        };
+        assert!(!exceeds(&on_host));
     }
 }

@@ -100,7 +100,8 @@ pub(crate) fn in_flight(cell: &CellSummary) -> f64 {
 }
 
 /// Whether nothing but the number in flight bounds the load: no schedule, no cap, no think time.
-pub(crate) fn is_unbounded(cell: &CellSummary) -> bool {
+#[must_use]
+pub fn is_unbounded(cell: &CellSummary) -> bool {
     let load = &cell.requested;
     cell.offered_ops_per_s.is_none()
         && load.max_bytes_per_s.is_none()

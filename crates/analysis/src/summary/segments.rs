@@ -7,7 +7,7 @@ use super::laws;
 use super::{Machines, SERVER_WORKER_BUSY_RATIO};
 use crate::facts::flags::{WIRE_BY_INTERFACES, has};
 use crate::facts::network::{
-    loopback, network_share, sustained_bytes_per_s, transferred_bytes_per_s as rate,
+    loopback, network_share, passing_bytes_per_s, sustained_bytes_per_s, transferred_bytes_per_s as rate,
 };
 use crate::facts::offered_load::is_delivered;
 use crate::facts::{CellSettings, StripeMembers, reads};
@@ -201,7 +201,8 @@ fn utilisation(segment: Segment, measured: &[&CellSummary], cells: &[CellSummary
     let cut = measured.first()?.cut;
     let share = |path: &CellSummary| {
         let ceiling = ceilings.get(&CellSettings::from_cell(path).at(cut))?;
-        narrows_model::units::ratio(path.rate_bytes_per_s?.0, sustained_bytes_per_s(ceiling, path))
+        path.rate_bytes_per_s?;
+        narrows_model::units::ratio(passing_bytes_per_s(path, cut), sustained_bytes_per_s(ceiling, path))
     };
     let path = cells.iter().filter(|cell| cell.cut == Cut::Path);
     let fastest = |speed: fn(&CellSummary) -> f64, path: Vec<(&CellSummary, f64)>| {

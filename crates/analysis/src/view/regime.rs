@@ -165,22 +165,34 @@ pub(super) fn regimes<'a>(cells: &'a [CellSummary], failed: &[SkippedCell]) -> V
     let has_cuts = cells.iter().any(is_cut);
     let bulk = |read: bool| {
         let large = direction(read).filter(|cell| !is_small(cell));
-        large.max_by_key(|cell| (cell.block_bytes, is_plain(cell), compared(cell), parallel(cell)))
+        large.max_by_key(|cell| {
+            (
+                !cell.requested.is_weighted_mix(),
+                cell.block_bytes,
+                is_plain(cell),
+                compared(cell),
+                parallel(cell),
+            )
+        })
     };
     let single = |read: bool| {
         let single = direction(read).filter(|cell| cell.in_flight.configured == 1);
-        single.min_by_key(|cell| (cell.block_bytes, !is_plain(cell)))
+        single.min_by_key(|cell| (cell.requested.is_weighted_mix(), cell.block_bytes, !is_plain(cell)))
     };
     let small = |read: bool| {
         let many = direction(read).filter(|cell| cell.in_flight.configured > 1 && cell.is_small_block());
         let loads = many.filter(|cell| compared(cell) || (!has_cuts && is_small(cell)));
         loads.max_by_key(|cell| {
-            (std::cmp::Reverse(cell.block_bytes), is_plain(cell), compared(cell), parallel(cell))
+            let plain =
+                (!cell.requested.is_weighted_mix(), std::cmp::Reverse(cell.block_bytes), is_plain(cell));
+            (plain, compared(cell), parallel(cell))
         })
     };
     let several = |read: bool| {
         let all = together.iter().copied().filter(move |cell| reads(cell.op) == read);
-        all.max_by_key(|cell| (cell.block_bytes, is_plain(cell), cell.in_flight.configured))
+        all.max_by_key(|cell| {
+            (!cell.requested.is_weighted_mix(), cell.block_bytes, cell.in_flight.configured)
+        })
     };
     let mut found: Vec<Regime<'_>> = Vec::new();
     for (kind, cell) in [
@@ -208,9 +220,9 @@ fn each_once<'a>(files: &[&'a CellSummary]) -> impl Iterator<Item = &'a CellSumm
     let stands = move |index: usize, cell: &CellSummary| {
         !files.iter().enumerate().any(|(place, other)| {
             let order = |one: &CellSummary, place: usize| {
-                // A search looks at files as their folder lists them.
-                let is_search = one.op == Op::Stat && one.requested.order == Order::Listing;
-                (!is_of_folders(one), !is_search, one.in_flight.configured, std::cmp::Reverse(place))
+                // What follows the list of a folder is a search of it, or as cheap.
+                let is_listed = one.requested.order == Order::Listing;
+                (!is_of_folders(one), !is_listed, one.in_flight.configured, std::cmp::Reverse(place))
             };
             does(other) == does(cell) && order(other, place) > order(cell, index)
         })
@@ -225,10 +237,9 @@ fn each_once<'a>(files: &[&'a CellSummary]) -> impl Iterator<Item = &'a CellSumm
     found.into_iter()
 }
 
-/// Whether each call moves a block and no other follows it, and all are alike: suites also move a byte a call, and write back
-/// what they read.
+/// Whether each call moves a block and no other follows it: suites also move a byte a call, and write back what they read.
 fn is_plain(cell: &CellSummary) -> bool {
-    cell.requested.stdio.calls == StdioCalls::Block && !cell.requested.is_mixed()
+    cell.requested.stdio.calls == StdioCalls::Block && cell.requested.write_back_every.is_none()
 }
 
 /// The order of cells by what they have in flight; of as many those of fewer processes are the plainer.
@@ -421,7 +432,10 @@ mod tests {
         mix.id = "path/mix".to_owned();
         let share = |op, weight| OpShare { op, weight };
         mix.requested.op_mix = vec![share(Op::Read, 7.0), share(Op::Write, 3.0)];
-        for cells in [[plain.clone(), mix.clone()], [mix.clone(), plain]] {
+        let mut larger = mix.clone();
+        larger.block_bytes.0 *= 4;
+        for (first, second) in [(&plain, &mix), (&mix, &plain), (&plain, &larger)] {
+            let cells = vec![first.clone(), second.clone()];
             let found = regimes(&cells, &[]);
             assert_eq!(found.len(), 1);
             assert!(!found[0].mixes_directions(), "{}", found[0].name());

@@ -6,6 +6,7 @@ use super::units::counted_len;
 use super::wording::{self, is_delivered, serves_itself};
 use super::wrap::{Indent, paragraph};
 use super::{faults, units};
+use narrows_analysis::is_unbounded;
 use narrows_analysis::view::{Regime, RegimeKind, SummaryView};
 use narrows_model::quantity::{op_rate, seconds, storage_rate};
 use narrows_model::summary::{CellSummary, RelayPointSummary, RelaySummary};
@@ -205,7 +206,7 @@ fn is_mostly_sync(cell: &CellSummary, mean_ns: f64) -> bool {
     const REQUESTS_SHARE_MIN: f64 = 0.8;
     let busy = cell.ops_per_s.map_or(1.0, |rate| rate.0 * mean_ns / NANOS_PER_SEC as f64);
     let has_syncs = matches!(cell.requested.sync, SyncPolicy::AtEnd | SyncPolicy::Every(2..));
-    has_syncs && cell.requested.think_ns.0 == 0 && busy < REQUESTS_SHARE_MIN
+    has_syncs && is_unbounded(cell) && busy < REQUESTS_SHARE_MIN
 }
 
 /// Whether operations a second say more of a load than bytes: one of small blocks.

@@ -6,7 +6,7 @@ use super::wrap::{Indent, paragraph};
 use narrows_analysis::GROUP_LIMIT;
 use narrows_model::diagnosis::Relation;
 use narrows_model::inventory::PathKind;
-use narrows_model::plan::SkippedCell;
+use narrows_model::plan::{SkippedCell, StudySource};
 use narrows_model::printable::shell_word;
 use narrows_model::{Cut, Limiting, Segment, Summary, Target};
 
@@ -18,6 +18,8 @@ const PAST_BUDGET: &str = "past the budget";
 const MORE_SECONDS: &str = "give more with --seconds";
 /// Budget of `check` when none is given, in seconds.
 const BUDGET_DEFAULT_S: u64 = 60;
+/// The same of `scale`.
+const SCALE_BUDGET_DEFAULT_S: u64 = 180;
 /// The option of suites for the time of each cut, and the longest of their defaults in seconds.
 const CUT_SECONDS: &str = "--cell-seconds";
 const CUT_SECONDS_DEFAULT: f64 = 1.0;
@@ -81,7 +83,9 @@ fn steps(summary: &Summary) -> Vec<NextStep> {
         // More time changes nothing.
         let purpose = "mend what ended the run (see the first lines), then measure again";
         steps.push(step(purpose, repeated(summary, None)));
-    } else if is_study && !summary.complete {
+    } else if summary.study.as_ref().is_some_and(|study| study.name != StudySource::OF_SCALE)
+        && !summary.complete
+    {
         let purpose = "measure what is missing (raise seconds in the study where time was short)";
         steps.push(step(purpose, repeated(summary, None)));
     } else if nothing || !summary.complete {
@@ -148,12 +152,13 @@ fn sufficient_s(summary: &Summary) -> Option<u64> {
     summary.skipped.iter().filter_map(of_reason).max()
 }
 
-/// The run again with the time that it needs, or else twice the time: of the whole command, or of each cut where it is a suite's, whose tests end with
-/// their counts.
+/// The run again with the time that it needs, or else twice the time: of the whole command, or of each cut of a suite, whose
+/// tests end with their counts.
 fn missing(summary: &Summary) -> NextStep {
     let Some(suite) = &summary.suite else {
         let was_stopped = summary.skipped.iter().any(|cell| cell.reason == SkippedCell::NOT_REACHED);
-        if was_stopped && !summary.skipped.iter().any(|cell| cell.reason.contains(MORE_SECONDS)) {
+        let lacks_time = summary.skipped.iter().any(|cell| cell.reason.contains(MORE_SECONDS));
+        if was_stopped && !lacks_time && sufficient_s(summary).is_none() {
             return step("measure what is missing: the run was stopped", repeated(summary, None));
         }
         let seconds = sufficient_s(summary).unwrap_or(budget_s(summary).saturating_mul(2));
@@ -270,7 +275,7 @@ fn kept_words(given: &[String], replaced: Option<&str>) -> Vec<String> {
 /// The budget that the run had.
 fn budget_s(summary: &Summary) -> u64 {
     let seconds = option_of(&summary.command, "--seconds").and_then(|value| value.parse().ok());
-    seconds.unwrap_or(BUDGET_DEFAULT_S)
+    seconds.unwrap_or(if summary.study.is_some() { SCALE_BUDGET_DEFAULT_S } else { BUDGET_DEFAULT_S })
 }
 
 /// The value of `option` in a command; of several the first.

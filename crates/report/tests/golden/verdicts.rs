@@ -146,6 +146,32 @@ fn of_a_device_that_others_use_or_a_control_group_limits_that_is_what_to_change(
 }
 
 #[test]
+fn a_run_that_was_stopped_is_repeated_as_it_was_and_one_that_lacks_time_with_what_it_needs() {
+    let next = |reasons: &[&str]| {
+        let mut summary = cases::network();
+        summary.command = ["narrows", "check", "/srv/data", "--seconds", "15"].map(str::to_owned).to_vec();
+        (summary.complete, summary.ended_by) = (false, None);
+        let skip = |reason: &&str| SkippedCell {
+            cell: CellId("path/read/1MiB/qd1/c1".to_owned()),
+            reason: (*reason).to_owned(),
+        };
+        summary.skipped = reasons.iter().map(skip).collect();
+        let detail = text::results(&summary, &Style { detail: true, ..Style::default() });
+        detail.split("\nNEXT").nth(1).unwrap().to_owned()
+    };
+    let stopped = next(&[SkippedCell::NOT_REACHED]);
+    assert!(
+        stopped.contains("the run was stopped") && stopped.contains("check /srv/data --seconds 15"),
+        "{stopped}"
+    );
+    let known =
+        next(&[SkippedCell::NOT_REACHED, "past the budget of 15 s; --seconds 66 measures everything"]);
+    assert!(known.contains("--seconds 66"), "{known}");
+    let unknown = next(&["it takes 2 s or more, and 1.0 s of the time are left; give more with --seconds"]);
+    assert!(unknown.contains("--seconds 30"), "{unknown}");
+}
+
+#[test]
 fn loads_without_room_for_their_files_are_named_on_the_first_screen() {
     let shown = |skips: &[(&str, &str)]| {
         let mut summary = cases::network();

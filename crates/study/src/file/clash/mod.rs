@@ -68,7 +68,7 @@ rules! {
     write_back::one_at_a_time: workload.write_back_every, workload.depth;
     write_back::unpaced: workload.write_back_every, workload.arrivals, workload.think, workload.max_rate, workload.max_ops;
     write_back::not_verified: workload.write_back_every, workload.verify;
-    pace::think_over_window: workload.think, stop.measure;
+    pace::think_over_window: workload.think, workload.arrivals, stop.measure;
     pace::cap_below_block: workload.max_rate, stop.measure, workload.block, workload.blocks;
 }
 

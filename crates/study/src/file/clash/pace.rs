@@ -45,7 +45,7 @@ pub(super) fn cap_in_open_loop(subject: &Subject<'_>) -> Option<Clash> {
 /// A user who thinks for longer than the window makes one request in it or none, so that its rate says nothing.
 pub(super) fn think_over_window(subject: &Subject<'_>) -> Option<Clash> {
     let (think, window) = (subject.load.think_ns, subject.keys.trial_stop().measure_ns);
-    if think.0 == 0 || think < window {
+    if think.0 == 0 || think < window || subject.load.arrivals != Arrivals::Closed {
         return None;
     }
     let text = text(
