@@ -316,6 +316,25 @@ pub(crate) fn cell(cut: Cut, workload: Workload) -> Cell {
     }
 }
 
+/// Makes a cell one of a mix in equal shares, with what each operation moves in bytes a second.
+#[cfg(test)]
+pub(crate) fn make_mix(cell: &mut narrows_model::summary::CellSummary, parts: [(Op, f64); 2]) {
+    use narrows_model::BytesPerSec;
+    use narrows_model::summary::KindSummary;
+    use narrows_model::workload::OpShare;
+    let kind = |(op, bytes_per_s)| KindSummary {
+        op,
+        block_bytes: cell.block_bytes,
+        op_count: 1000,
+        rate_bytes_per_s: Some(BytesPerSec(bytes_per_s)),
+        ops_per_s: None,
+        latency_ns: cell.latency_ns,
+    };
+    let kinds = parts.map(kind).to_vec();
+    cell.kinds = kinds;
+    cell.requested.op_mix = parts.map(|(op, _)| OpShare { op, weight: 1.0 }).to_vec();
+}
+
 /// The analysis of a machine that comes with the simulator, measured as `check` measures it, once for all tests.
 #[cfg(test)]
 pub(crate) fn builtin(name: &str) -> Summary {

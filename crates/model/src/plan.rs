@@ -47,6 +47,28 @@ impl SkippedCell {
     /// The reason of a cell that a run which was stopped did not come to.
     pub const NOT_REACHED: &str = "the run ended before this cell was reached";
 
+    /// How the reason of a cell begins for which the whole time is too short.
+    const PAST_BUDGET: &str = "past the budget";
+
+    /// The reason of a cell for which a budget of `budget_s` seconds is too short, where `needed_s` suffice for everything.
+    #[must_use]
+    pub fn past_budget(budget_s: f64, needed_s: u64) -> String {
+        format!("{} of {budget_s} s; --seconds {needed_s} measures everything", Self::PAST_BUDGET)
+    }
+
+    /// Whether the whole time was too short for it.
+    #[must_use]
+    pub fn is_past_budget(&self) -> bool {
+        self.reason.starts_with(Self::PAST_BUDGET)
+    }
+
+    /// The seconds that suffice for everything, where its reason states them.
+    #[must_use]
+    pub fn sufficient_s(&self) -> Option<u64> {
+        let (_, after) = self.reason.split_once("--seconds ")?;
+        after.strip_suffix(" measures everything")?.parse().ok()
+    }
+
     /// The block size of a cell of the path for which there is too little room; `None` for any other.
     #[must_use]
     pub fn block_without_room(&self) -> Option<Bytes> {

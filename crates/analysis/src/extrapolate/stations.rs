@@ -80,44 +80,43 @@ impl Stations {
     /// # Errors
     /// The first that is not, with what to measure.
     pub(super) fn check(&self, grows: bool) -> Result<(), ExtrapolationRefusal> {
-        if let Some(open) = self.unbound.first().filter(|_| !grows) {
-            let cut = open.cut.name();
-            let reason = format!(
-                "what {} sustains is not known: nothing shows that the cut {cut} stops to grow",
-                open.segment
-            );
-            return Err(refusal(
-                &reason,
-                "measure with more clients and more trials (narrows scale --clients, --trials)",
-            ));
-        }
         if let Some(open) = self.unbound.first() {
-            return Err(refusal(
-                &format!(
-                    "nothing shows that the rate stops to grow with the clients, nor that the cut {} does: what {} sustains is \
-                     not known",
-                    open.cut.name(),
-                    open.segment
-                ),
-                "measure with more clients (narrows scale --clients), until the rate or the cut stops to grow",
-            ));
+            let (cut, segment) = (open.cut.name(), open.segment);
+            return Err(if grows {
+                refusal(
+                    &format!(
+                        "nothing shows that the rate stops to grow with the clients, nor that the cut {cut} does: what \
+                         {segment} sustains is not known"
+                    ),
+                    "measure with more clients (narrows scale --clients), until the rate or the cut stops to grow",
+                )
+            } else {
+                refusal(
+                    &format!(
+                        "what {segment} sustains is not known: nothing shows that the cut {cut} stops to grow"
+                    ),
+                    "measure with more clients and more trials (narrows scale --clients, --trials)",
+                )
+            });
         }
         if !self.has_end {
             let end = if self.is_absorbed { "memory, which acknowledges the writes," } else { "the device" };
-            if !grows {
-                let reason = format!(
-                    "what {end} sustains was not measured by itself, so that a change cannot be computed"
-                );
-                let hint = "measure the parts too (narrows scale tcp://HOST:PORT/disk, with `narrows serve` at the storage)";
-                return Err(refusal(&reason, hint));
-            }
-            return Err(refusal(
-                &format!(
-                    "nothing shows that the rate stops to grow with the clients, and what {end} sustains was not measured by \
-                     itself"
-                ),
-                "measure with more clients (narrows scale --clients), until the rate stops to grow",
-            ));
+            return Err(if grows {
+                refusal(
+                    &format!(
+                        "nothing shows that the rate stops to grow with the clients, and what {end} sustains was not \
+                         measured by itself"
+                    ),
+                    "measure with more clients (narrows scale --clients), until the rate stops to grow",
+                )
+            } else {
+                refusal(
+                    &format!(
+                        "what {end} sustains was not measured by itself, so that a change cannot be computed"
+                    ),
+                    "measure the parts too (narrows scale tcp://HOST:PORT/disk, with `narrows serve` at the storage)",
+                )
+            });
         }
         Ok(())
     }

@@ -96,10 +96,12 @@ pub(crate) fn network_share(cell: &CellSummary) -> f64 {
 
 /// Rate that a cell's cut transferred, in bytes a second: for a stream, what passed the network.
 pub(crate) fn transferred_bytes_per_s(cell: &CellSummary) -> f64 {
-    match cell.cut {
-        cut if is_stream(cut) => network_bytes_per_s(cell),
-        _ => cell.rate_bytes_per_s.unwrap_or_default().0,
-    }
+    passing_bytes_per_s(cell, cell.cut)
+}
+
+/// Rate of a cell that passes `cut`, in bytes a second, 0 where nothing completed: past a stream what passes a network.
+pub(crate) fn passing_bytes_per_s(cell: &CellSummary, cut: Cut) -> f64 {
+    if is_stream(cut) { network_bytes_per_s(cell) } else { cell.rate_bytes_per_s.unwrap_or_default().0 }
 }
 
 /// Rate of what a cell moved over a network, in bytes a second; 0 where nothing completed.
@@ -107,16 +109,11 @@ pub(crate) fn network_bytes_per_s(cell: &CellSummary) -> f64 {
     cell.rate_bytes_per_s.unwrap_or_default().0 * network_share(cell)
 }
 
-/// The most that a load of the path like `cell` moves past a cut of this cell's rate ([`passing_bytes_per_s`]): of a mix of reads and writes a stream
+/// The most that passes a cut ([`passing_bytes_per_s`]) of a load of the path like `cell`: of a mix of reads and writes a stream
 /// shows one direction, and a network passes each on its own.
 pub(crate) fn sustained_bytes_per_s(cut: &CellSummary, cell: &CellSummary) -> f64 {
     let share = if is_stream(cut.cut) { direction_share(cell) } else { 1.0 };
     ratio(transferred_bytes_per_s(cut), share).unwrap_or_default()
-}
-
-/// Rate of a cell of the path that passes `cut`, in bytes a second, 0 where nothing completed: past a stream what passes a network.
-pub(crate) fn passing_bytes_per_s(cell: &CellSummary, cut: Cut) -> f64 {
-    if is_stream(cut) { network_bytes_per_s(cell) } else { cell.rate_bytes_per_s.unwrap_or_default().0 }
 }
 
 /// Share of a cell's bytes that its main operation's direction moved: below 1 for a mix of reads and writes.

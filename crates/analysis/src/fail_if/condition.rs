@@ -167,13 +167,9 @@ impl ThresholdMetric {
             Self::Response(quantile) => quantile.pick(only?),
             Self::Commit(quantile) => {
                 // Writes alone wait until data is durable, all of them together.
-                let has_all = cell
-                    .kinds
-                    .iter()
-                    .filter(|kind| kind.op.moves_towards_device())
-                    .all(|kind| kinds.contains(&kind));
-                let writes = kinds.iter().filter(|kind| kind.op.moves_towards_device()).count();
-                let is_whole = has_all && writes > 0 && writes == kinds.len();
+                let writes: Vec<&KindSummary> =
+                    cell.kinds.iter().filter(|kind| kind.op.moves_towards_device()).collect();
+                let is_whole = !writes.is_empty() && writes == kinds;
                 quantile.pick(&cell.commit.as_ref().filter(|_| is_whole)?.latency_ns)
             }
         }

@@ -168,7 +168,7 @@ const BELOW_PROXY_RATIO: f64 = 0.99;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{builtin, cleared, found, machine, named};
+    use crate::testing::{builtin, cleared, found, machine, make_mix, named};
     use narrows_model::summary::Metric;
 
     #[test]
@@ -258,27 +258,16 @@ mod tests {
     #[test]
     fn of_a_mix_one_direction_fills_the_wire() {
         use narrows_model::BytesPerSec;
-        use narrows_model::summary::KindSummary;
-        use narrows_model::workload::OpShare;
         // Of the stream's rate: what the mix reads and writes at once.
         let verdict = |read: f64, written: f64| {
             let mut summary = builtin("gigabit-nfs");
             let cell = SummaryView::new(&summary).regimes()[0].cell.clone();
             let stream = SummaryView::new(&summary).ceiling(Cut::NetworkStream, &cell).unwrap().bytes_per_s;
-            let kind = |op, share: f64| KindSummary {
-                op,
-                block_bytes: cell.block_bytes,
-                op_count: 1000,
-                rate_bytes_per_s: Some(BytesPerSec(stream * share)),
-                ops_per_s: None,
-                latency_ns: cell.latency_ns,
-            };
             let main = cell.op;
             let other =
                 if crate::facts::reads(main) { narrows_model::Op::Write } else { narrows_model::Op::Read };
             let mixed = summary.cells.iter_mut().find(|one| one.id == cell.id).unwrap();
-            mixed.kinds = vec![kind(main, read), kind(other, written)];
-            mixed.requested.op_mix = [main, other].map(|op| OpShare { op, weight: 1.0 }).to_vec();
+            make_mix(mixed, [(main, stream * read), (other, stream * written)]);
             mixed.rate_bytes_per_s = Some(BytesPerSec(stream * (read + written)));
             let mixed = mixed.clone();
             evaluate(&SummaryView::new(&summary), &mixed).map(|verdict| verdict.stance)

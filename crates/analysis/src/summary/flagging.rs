@@ -198,9 +198,9 @@ pub(super) fn mark_exceeded_ceilings(cells: &mut [CellSummary]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::builtin;
-    use narrows_model::summary::{KindSummary, Metric};
-    use narrows_model::workload::{BlockShare, OpShare};
+    use crate::testing::{builtin, make_mix};
+    use narrows_model::summary::Metric;
+    use narrows_model::workload::BlockShare;
     use narrows_model::{Bytes, BytesPerSec, Op};
 
     #[test]
@@ -226,16 +226,7 @@ mod tests {
         };
         assert!(exceeds(&mix_blocks));
         let mix_ops = |cell: &mut CellSummary, stream: f64| {
-            cell.requested.op_mix = [Op::Read, Op::Write].map(|op| OpShare { op, weight: 1.0 }).to_vec();
-            let kind = |op| KindSummary {
-                op,
-                block_bytes: cell.block_bytes,
-                op_count: 100,
-                rate_bytes_per_s: Some(BytesPerSec(0.6 * stream)),
-                ops_per_s: None,
-                latency_ns: cell.latency_ns,
-            };
-            cell.kinds = [Op::Read, Op::Write].map(kind).to_vec();
+            make_mix(cell, [(Op::Read, 0.6 * stream), (Op::Write, 0.6 * stream)]);
         };
         assert!(!exceeds(&mix_ops));
         // Half of what each of two clients moves stays on a host, where it has a server.

@@ -71,12 +71,7 @@ impl<'a> CutIndex<'a> {
             self.same_order.get(&(cut, place, order)).or_else(|| self.same.get(&(cut, place)))
         };
         if let Some(found) = places.into_iter().flatten().find_map(at_place) {
-            return Some(CutCeiling {
-                cell: found,
-                bytes_per_s: sustained_bytes_per_s(found, cell),
-                same_settings: true,
-                raised: false,
-            });
+            return Some(ceiling_of(found, cell, true));
         }
         let kinds = places.into_iter().flatten().map(|place| KindOfCut::new(cut, place));
         let best = |kind: KindOfCut| {
@@ -84,24 +79,19 @@ impl<'a> CutIndex<'a> {
             in_order.or_else(|| self.best.get(&(cell.block_bytes, kind)))
         };
         let found = kinds.into_iter().find_map(best)?;
-        Some(CutCeiling {
-            cell: found,
-            bytes_per_s: sustained_bytes_per_s(found, cell),
-            same_settings: false,
-            raised: false,
-        })
+        Some(ceiling_of(found, cell, false))
     }
 
     /// The best of `cut` in the direction of `cell`, whatever the block.
     pub(super) fn best_of(&self, cut: Cut, cell: &CellSummary) -> Option<CutCeiling<'a>> {
         let found = self.best_of_all.get(&KindOfCut::new(cut, CellSettings::from_cell(cell))).copied()?;
-        Some(CutCeiling {
-            cell: found,
-            bytes_per_s: sustained_bytes_per_s(found, cell),
-            same_settings: false,
-            raised: false,
-        })
+        Some(ceiling_of(found, cell, false))
     }
+}
+
+/// The ceiling that `cut` is for `cell`.
+fn ceiling_of<'a>(cut: &'a CellSummary, cell: &CellSummary, same_settings: bool) -> CutCeiling<'a> {
+    CutCeiling { cell: cut, bytes_per_s: sustained_bytes_per_s(cut, cell), same_settings, raised: false }
 }
 
 #[cfg(test)]

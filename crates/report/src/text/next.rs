@@ -12,8 +12,6 @@ use narrows_model::{Cut, Limiting, Segment, Summary, Target};
 
 /// Steps shown.
 const STEPS_MAX: usize = 3;
-/// How the reason of a cell begins that was left out for lack of time.
-const PAST_BUDGET: &str = "past the budget";
 /// What is in the reason of a cell for which the time was over before its turn.
 const MORE_SECONDS: &str = "give more with --seconds";
 /// Budget of `check` when none is given, in seconds.
@@ -73,7 +71,7 @@ fn steps(summary: &Summary) -> Vec<NextStep> {
     let unknown = |entry: &Limiting| entry.segment == Segment::Unknown;
     let is_study = summary.study.is_some();
     // What was left out because the verdict was decided without it would not change it.
-    let lacked_time = summary.skipped.iter().any(|cell| cell.reason.starts_with(PAST_BUDGET));
+    let lacked_time = summary.skipped.iter().any(SkippedCell::is_past_budget);
     let nothing = (!is_study && summary.diagnosis.limiting.is_empty())
         || (lacked_time && summary.diagnosis.limiting.iter().any(unknown));
     if failed {
@@ -145,11 +143,7 @@ fn change(summary: &Summary) -> Option<(bool, NextStep)> {
 
 /// The time that measures everything, as the reasons of what was left out state it; `None` where none does.
 fn sufficient_s(summary: &Summary) -> Option<u64> {
-    let of_reason = |cell: &SkippedCell| {
-        let (_, after) = cell.reason.split_once("--seconds ")?;
-        after.strip_suffix(" measures everything")?.parse().ok()
-    };
-    summary.skipped.iter().filter_map(of_reason).max()
+    summary.skipped.iter().filter_map(SkippedCell::sufficient_s).max()
 }
 
 /// The run again with the time that it needs, or else twice the time: of the whole command, or of each cut of a suite, whose

@@ -52,11 +52,7 @@ impl Budget {
         needed: Nanos,
         skipped: &mut Vec<SkippedCell>,
     ) -> Result<Vec<Cell>, Problem> {
-        let reason = format!(
-            "past the budget of {} s; --seconds {} measures everything",
-            self.whole.as_secs_f64(),
-            seconds_for(needed)
-        );
+        let reason = SkippedCell::past_budget(self.whole.as_secs_f64(), seconds_for(needed));
         let paths = points.iter().take(first_count).map(|point| estimate(&point.path));
         let mut kept_free = paths.fold(Nanos(0), Nanos::saturating_add);
         if kept_free > self.for_cells || points.is_empty() {

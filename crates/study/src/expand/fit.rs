@@ -23,11 +23,7 @@ pub(super) fn fit(
     let time = check::for_cells(Nanos::from_secs_f64(study.seconds));
     bound_counts(&mut groups, time);
     let whole = groups.iter().fold(Nanos(0), |sum, group| sum.saturating_add(cost(group, check::estimate)));
-    let reason = format!(
-        "past the budget of {} s; --seconds {} measures everything",
-        study.seconds,
-        check::seconds_for(whole)
-    );
+    let reason = SkippedCell::past_budget(study.seconds, check::seconds_for(whole));
     let first = groups.first().map(|group| cost(group, Cell::least_ns));
     let mut spent = Nanos(0);
     let mut cells = Vec::new();
